@@ -11,7 +11,7 @@ import (
 
 // The journal keeps this many requests, and this many bytes of each body.
 const (
-	maxRequests     = 200
+	maxRequests   = 200
 	maxJournalled = 1 << 20
 )
 
