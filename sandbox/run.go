@@ -85,7 +85,7 @@ func (l *Lease) Run(ctx context.Context, code string) (Report, error) {
 	defer p.executions.leave()
 
 	creations := 0
-	for again := false; ; again = true {
+	for again := false; run.Err() == nil; again = true {
 		b, err := p.boxOf(run, c, &creations)
 		if err != nil {
 			return Report{}, goneAway(ctx, err)
@@ -96,9 +96,10 @@ func (l *Lease) Run(ctx context.Context, code string) (Report, error) {
 		}
 		p.lose(c, b)
 		if again {
-			return Report{}, goneAway(ctx, fmt.Errorf("%w: %w", ErrUnavailable, err))
+			return Report{}, goneAway(ctx, fmt.Errorf("running code: %w: %w", ErrUnavailable, err))
 		}
 	}
+	return Report{}, goneAway(ctx, context.Cause(run))
 }
 
 // begin counts an execution as a use of the container, and finish ends it.
