@@ -1,0 +1,122 @@
+package interceptor
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/codeinterp/caddy-code-interpreter/internal/rawjson"
+)
+
+// rewriteInput makes a list of items of the client's input and translates the
+// code_interpreter_call items in it: each becomes the function_call that it
+// was, with its output behind it (decision 13; cases/reports.md 45).
+func (i *Interceptor) rewriteInput(req *request) error {
+	v := req.client.Get("input")
+	if text, ok := rawjson.Unquote(v); ok {
+		message := rawjson.New()
+		message.Set("role", rawjson.String("user"))
+		message.Set("content", rawjson.String(text))
+		req.input = []rawjson.Value{message.Bytes()}
+		return nil
+	}
+	items, ok := req.client.Arr("input")
+	if !ok {
+		if rawjson.IsNull(v) {
+			return nil
+		}
+		return badRequest("input", "Invalid type for 'input': expected a string or a list of items.")
+	}
+	for _, item := range items {
+		o, err := rawjson.ParseLenient(item)
+		if err != nil || o.Str("type") != "code_interpreter_call" || !req.hasTool && !i.ours(o) {
+			req.input = append(req.input, item)
+			continue
+		}
+		call, output := i.historyCall(req, o)
+		req.input = append(req.input, call, output)
+		if id := o.Str("container_id"); id != "" {
+			req.historyContainers = append([]string{id}, req.historyContainers...)
+		}
+	}
+	return nil
+}
+
+// historyCall turns a code_interpreter_call back into call and output.
+func (i *Interceptor) historyCall(req *request, item *rawjson.Object) (call, output rawjson.Value) {
+	id := item.Str("id")
+	rec, known := i.Records.Call(req.owner, id)
+	if !known {
+		rec = callRecord{
+			itemID: "fc_" + strings.TrimPrefix(id, "ci_"),
+			callID: "call_" + strings.TrimPrefix(id, "ci_"),
+			output: sentOutputs(item),
+		}
+	}
+	c := rawjson.New()
+	c.Set("type", rawjson.String("function_call"))
+	if id != "" {
+		c.Set("id", rawjson.String(rec.itemID))
+	}
+	c.Set("call_id", rawjson.String(clip(rec.callID, 64)))
+	c.Set("name", rawjson.String(req.toolName))
+	c.Set("arguments", rawjson.String(cleanArguments(item.Str("code"))))
+	c.Set("status", rawjson.String("completed"))
+	return c.Bytes(), functionOutput(clip(rec.callID, 64), rec.output)
+}
+
+// sentOutputs is what the client itself says that the code put out.
+func sentOutputs(item *rawjson.Object) string {
+	outputs, ok := item.Arr("outputs")
+	if !ok {
+		return "[The output of this execution is no longer available.]"
+	}
+	var b strings.Builder
+	for _, v := range outputs {
+		o, err := rawjson.ParseLenient(v)
+		if err != nil {
+			continue
+		}
+		if o.Str("type") == "image" {
+			b.WriteString("[An image was shown to the user.]\n")
+			continue
+		}
+		b.WriteString(o.Str("logs"))
+		if s := b.String(); s != "" && !strings.HasSuffix(s, "\n") {
+			b.WriteByte('\n')
+		}
+	}
+	if b.Len() == 0 {
+		return noOutput
+	}
+	return b.String()
+}
+
+// cleanArguments is the only form in which arguments go upstream: servers
+// parse historical arguments and refuse all later turns for one bad string
+// (decision 7; cases/reports.md 54).
+func cleanArguments(code string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(struct {
+		Code string `json:"code"`
+	}{code})
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// functionOutput is a function_call_output with plain text: array forms are
+// refused by some servers (cases/reports.md 55, 56).
+func functionOutput(callID, text string) rawjson.Value {
+	o := rawjson.New()
+	o.Set("type", rawjson.String("function_call_output"))
+	o.Set("call_id", rawjson.String(callID))
+	o.Set("output", rawjson.String(text))
+	return o.Bytes()
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return s[:n]
+	}
+	return s
+}

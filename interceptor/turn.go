@@ -1,0 +1,288 @@
+package interceptor
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/codeinterp/caddy-code-interpreter/internal/rawjson"
+	"github.com/codeinterp/caddy-code-interpreter/internal/sse"
+)
+
+const (
+	maxCallsPerTurn = 128
+	maxItemsPerTurn = 1024
+)
+
+// turn is what the upstream answered to one request of ours.
+type turn struct {
+	httpStatus int
+	header     http.Header
+	raw        []byte          // the body, when it is no response: an error, a page
+	response   *rawjson.Object // of the last lifecycle event, or the JSON body
+	items      []*item         // in the order in which they began
+	failure    *APIError       // the upstream said that it failed
+	ended      bool            // the answer was complete
+}
+
+// item is one item of a turn's output.
+type item struct {
+	typ     string
+	name    string // of a function_call; "" until it is known
+	id      string // the upstream's; may be empty
+	index   int64  // the upstream's output_index; -1 when it has none
+	added   *rawjson.Object
+	done    *rawjson.Object // complete, as the upstream ended it
+	call    *call           // when it is a call of our function
+	shown   *rawjson.Object // as the client got it
+	shownID string
+	stream  itemStream // owned by the streamView
+}
+
+// isClients says that only the client can answer this item, so that the
+// response must end with it (a mixed turn).
+func (it *item) isClients() bool {
+	switch it.typ {
+	case "function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request":
+		return it.call == nil
+	}
+	return false
+}
+
+// status is the response's: completed, incomplete, failed.
+func (t *turn) status() string {
+	if t.response == nil {
+		return ""
+	}
+	if s := t.response.Str("status"); s != "" {
+		return s
+	}
+	return statusCompleted
+}
+
+func (t *turn) calls() (ours int, mixed bool) {
+	for _, it := range t.items {
+		if it.call != nil {
+			ours++
+		}
+		mixed = mixed || it.isClients()
+	}
+	return ours, mixed
+}
+
+// live is told of a turn while it arrives. The JSON view needs none.
+type live interface {
+	// begin is called with the first response object of the turn.
+	begin(t *turn, response *rawjson.Object) error
+	// event is called for each event of an item that is not our call.
+	event(it *item, typ string, data *rawjson.Object) error
+	// code is called when an item has turned out to be our call, and
+	// whenever more of its code has arrived.
+	code(it *item, delta string) error
+}
+
+// turnReader is the Answer that makes a turn of what the upstream sends,
+// whether it sends JSON or a stream.
+type turnReader struct {
+	ex      *exchange
+	live    live // nil: nobody watches
+	turn    *turn
+	buffer  bytes.Buffer
+	events  *sse.Decoder
+	total   int64
+	started bool // begin was called
+	open    *item
+}
+
+func (r *turnReader) Start(status int, header http.Header) error {
+	r.turn.httpStatus, r.turn.header = status, header
+	media, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+	if status/100 == 2 && media == "text/event-stream" {
+		if enc := header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+			return fmt.Errorf("%w: a stream with content-encoding %q that was not asked for", ErrAborted, enc)
+		}
+		r.events = sse.NewDecoder(r.ex.i.Config.MaxEvent, r.event)
+	}
+	return nil
+}
+
+func (r *turnReader) Write(p []byte) (int, error) {
+	r.total += int64(len(p))
+	if r.total > r.ex.i.Config.MaxResponse {
+		return 0, ErrTooLarge
+	}
+	if r.events != nil {
+		n, err := r.events.Write(p)
+		if err == sse.ErrEventTooLarge {
+			err = ErrTooLarge
+		}
+		return n, err
+	}
+	return r.buffer.Write(p)
+}
+
+// finish is called when the answer has ended well.
+func (r *turnReader) finish() error {
+	if r.events != nil {
+		_ = r.events.Close() // an unterminated event is dropped, as the SSE specification says
+		if !r.turn.ended && r.turn.failure == nil {
+			return fmt.Errorf("%w: the stream ended without a terminal event", ErrAborted)
+		}
+		return r.addUnstreamed()
+	}
+	body, err := r.decoded()
+	if err != nil {
+		return err
+	}
+	o, err := rawjson.ParseLenient(body)
+	if err != nil || r.turn.httpStatus/100 != 2 || !o.Has("output") && o.Str("object") != "response" {
+		r.turn.raw = body
+		return nil
+	}
+	r.turn.response, r.turn.ended = o, true
+	if r.live != nil {
+		if err := r.live.begin(r.turn, o); err != nil {
+			return err
+		}
+	}
+	return r.addUnstreamed()
+}
+
+// decoded undoes a content coding that the upstream applied unasked.
+func (r *turnReader) decoded() ([]byte, error) {
+	var src io.Reader
+	switch enc := r.turn.header.Get("Content-Encoding"); enc {
+	case "", "identity":
+		return r.buffer.Bytes(), nil
+	case "gzip":
+		z, err := gzip.NewReader(&r.buffer)
+		if err != nil {
+			return nil, fmt.Errorf("%w: reading gzip: %w", ErrAborted, err)
+		}
+		src = z
+	case "zstd":
+		z, err := zstd.NewReader(&r.buffer, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, fmt.Errorf("%w: reading zstd: %w", ErrAborted, err)
+		}
+		defer z.Close()
+		src = z
+	default:
+		return nil, fmt.Errorf("%w: unknown content-encoding %q", ErrAborted, enc)
+	}
+	r.turn.header.Del("Content-Encoding")
+	body, err := io.ReadAll(io.LimitReader(src, r.ex.i.Config.MaxResponse+1))
+	if err != nil {
+		return nil, fmt.Errorf("%w: decoding the body: %w", ErrAborted, err)
+	}
+	if int64(len(body)) > r.ex.i.Config.MaxResponse {
+		return nil, ErrTooLarge
+	}
+	return body, nil
+}
+
+// addUnstreamed takes over items that only the final response holds, and the
+// final form of those whose done event was missing.
+func (r *turnReader) addUnstreamed() error {
+	if r.turn.response == nil {
+		return nil
+	}
+	output, _ := r.turn.response.Arr("output")
+	streamed := len(r.turn.items)
+	for n, v := range output {
+		o, err := rawjson.ParseLenient(v)
+		if err != nil {
+			continue
+		}
+		it := r.byID(o.Str("id"))
+		if it == nil && n < streamed && r.turn.items[n].done == nil {
+			it = r.turn.items[n]
+		}
+		if it == nil && n < streamed && r.turn.items[n].typ == o.Str("type") {
+			continue // the same item under another id
+		}
+		if it == nil {
+			if it, err = r.add(o, -1); err != nil {
+				return err
+			}
+		}
+		if it.done == nil {
+			if err := r.complete(it, o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *turnReader) byID(id string) *item {
+	if id == "" {
+		return nil
+	}
+	for _, it := range r.turn.items {
+		if it.id == id {
+			return it
+		}
+	}
+	return nil
+}
+
+// add begins an item.
+func (r *turnReader) add(o *rawjson.Object, index int64) (*item, error) {
+	if len(r.turn.items) >= maxItemsPerTurn {
+		return nil, ErrTooLarge
+	}
+	it := &item{typ: o.Str("type"), id: o.Str("id"), index: index, added: o}
+	r.turn.items = append(r.turn.items, it)
+	r.open = it
+	return it, r.identify(it, o)
+}
+
+// identify finds out whether a function_call is a call of our function, as
+// soon as its name is there.
+func (r *turnReader) identify(it *item, o *rawjson.Object) error {
+	if it.typ != "function_call" || it.name != "" {
+		return nil
+	}
+	it.name = o.Str("name")
+	if it.name == r.ex.req.toolName {
+		it.call = &call{itemID: it.id, status: statusInProgress}
+		if n, _ := r.turn.calls(); n > maxCallsPerTurn {
+			return ErrTooLarge
+		}
+	}
+	return nil
+}
+
+// complete ends an item.
+func (r *turnReader) complete(it *item, o *rawjson.Object) error {
+	if it.id == "" {
+		it.id = o.Str("id")
+	}
+	if err := r.identify(it, o); err != nil {
+		return err
+	}
+	it.done = o
+	if it.call == nil {
+		return nil
+	}
+	it.call.itemID, it.call.callID = it.id, o.Str("call_id")
+	if it.call.callID == "" {
+		it.call.callID = mintID("call_")
+	}
+	return r.arguments(it, o.Str("arguments"))
+}
+
+// arguments takes the complete arguments of our call.
+func (r *turnReader) arguments(it *item, arguments string) error {
+	delta := it.call.finish(arguments, r.ex.i.Config.MaxCode)
+	if r.live == nil {
+		return nil
+	}
+	return r.live.code(it, delta)
+}

@@ -1,0 +1,354 @@
+package interceptor
+
+import (
+	"net/http"
+
+	"github.com/codeinterp/caddy-code-interpreter/internal/rawjson"
+)
+
+// streamView shows an exchange as one stream of events while it happens.
+//
+// Items are shown in the order in which they began and never overlap
+// (decision 14): the first that is not over is at the head and live, and what
+// arrives for the others is held until the head is over. A call of ours is
+// over when it has run, so that what follows it in its turn waits for it. What
+// is held is bounded, since a turn is.
+type streamView struct {
+	ex     *exchange
+	client *clientStream
+	queue  []*item
+	head   int
+	opened bool
+}
+
+// itemStream is the streamView's own state of an item.
+type itemStream struct {
+	queued bool
+	added  bool   // output_item.added was sent
+	over   bool   // output_item.done was sent
+	index  int    // output_index
+	code   int    // bytes of the code that were sent
+	held   []held // events that wait for the head to be over
+}
+
+type held struct {
+	typ  string
+	data *rawjson.Object
+}
+
+func newStreamView(ex *exchange, w http.ResponseWriter) *streamView {
+	return &streamView{ex: ex, client: newClientStream(w, ex.i.Config.Keepalive)}
+}
+
+func (v *streamView) live() live  { return v }
+func (v *streamView) begun() bool { return v.opened }
+func (v *streamView) close()      { v.client.close() }
+
+// begin opens the response with the first turn's first response object; later
+// turns are the same response to the client.
+func (v *streamView) begin(t *turn, response *rawjson.Object) error {
+	if v.opened {
+		return nil
+	}
+	v.opened = true
+	if v.ex.first == nil {
+		v.ex.first = response
+	}
+	v.client.open(t.header)
+	for _, typ := range []string{"response.created", "response.in_progress"} {
+		o := rawjson.New()
+		o.Set("type", rawjson.String(typ))
+		o.Set("response", v.ex.opening())
+		if err := v.client.event(typ, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enqueue gives an item its place, and reports whether it is live.
+func (v *streamView) enqueue(it *item) bool {
+	if !it.stream.queued {
+		it.stream.queued = true
+		it.stream.index = len(v.queue)
+		v.queue = append(v.queue, it)
+	}
+	return v.head < len(v.queue) && v.queue[v.head] == it
+}
+
+func (v *streamView) event(it *item, typ string, data *rawjson.Object) error {
+	if !v.enqueue(it) || it.typ == "function_call" && it.name == "" {
+		it.stream.held = append(it.stream.held, held{typ, data})
+		return nil
+	}
+	if err := v.flush(it); err != nil {
+		return err
+	}
+	if err := v.send(it, typ, data); err != nil {
+		return err
+	}
+	return v.advance()
+}
+
+func (v *streamView) code(it *item, _ string) error {
+	it.stream.held = nil // what came before its name was known
+	if !v.enqueue(it) {
+		return nil
+	}
+	return v.sendCode(it)
+}
+
+// advance moves the head past items that are over and brings the next one up
+// to date.
+func (v *streamView) advance() error {
+	for v.head < len(v.queue) && v.queue[v.head].stream.over {
+		v.head++
+		if v.head == len(v.queue) {
+			return nil
+		}
+		next := v.queue[v.head]
+		if next.call != nil {
+			return v.sendCode(next)
+		}
+		if next.typ == "function_call" && next.name == "" {
+			return nil
+		}
+		if err := v.flush(next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *streamView) flush(it *item) error {
+	events := it.stream.held
+	it.stream.held = nil
+	for _, e := range events {
+		if err := v.send(it, e.typ, e.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send passes one event of the head on, renumbered.
+func (v *streamView) send(it *item, typ string, data *rawjson.Object) error {
+	if it.stream.over {
+		return nil
+	}
+	data.Set("output_index", rawjson.Int(int64(it.stream.index)))
+	switch typ {
+	case "response.output_item.added", "response.output_item.done":
+		o := v.ex.show(it, data.Obj("item"))
+		data.Set("item", o.Bytes())
+		if typ == "response.output_item.done" {
+			it.stream.over, it.shown = true, o
+			v.ex.output = append(v.ex.output, o)
+		} else {
+			it.stream.added = true
+		}
+	default:
+		data.Set("item_id", rawjson.String(it.shownID))
+	}
+	return v.client.event(typ, data)
+}
+
+// sendCode shows of our call what has not been shown yet.
+func (v *streamView) sendCode(it *item) error {
+	if !it.stream.added {
+		it.stream.added = true
+		if err := v.sendItem(it, "response.output_item.added", v.ex.showCall(it)); err != nil {
+			return err
+		}
+		if err := v.sendCallEvent(it, "response.code_interpreter_call.in_progress"); err != nil {
+			return err
+		}
+	}
+	delta := it.call.code.String()[it.stream.code:]
+	if delta == "" {
+		return nil
+	}
+	it.stream.code += len(delta)
+	o := v.callEvent(it, "response.code_interpreter_call_code.delta")
+	o.Set("delta", rawjson.String(delta))
+	if v.ex.req.obfuscate {
+		o.Set("obfuscation", rawjson.String(obfuscation(delta)))
+	}
+	return v.client.event("response.code_interpreter_call_code.delta", o)
+}
+
+func (v *streamView) callEvent(it *item, typ string) *rawjson.Object {
+	o := rawjson.New()
+	o.Set("type", rawjson.String(typ))
+	o.Set("output_index", rawjson.Int(int64(it.stream.index)))
+	o.Set("item_id", rawjson.String(it.shownID))
+	return o
+}
+
+func (v *streamView) sendCallEvent(it *item, typ string) error {
+	return v.client.event(typ, v.callEvent(it, typ))
+}
+
+func (v *streamView) sendItem(it *item, typ string, shown *rawjson.Object) error {
+	o := rawjson.New()
+	o.Set("type", rawjson.String(typ))
+	o.Set("output_index", rawjson.Int(int64(it.stream.index)))
+	o.Set("item", shown.Bytes())
+	return v.client.event(typ, o)
+}
+
+func (v *streamView) running(it *item) error {
+	if err := v.sendWholeCode(it); err != nil {
+		return err
+	}
+	return v.sendCallEvent(it, "response.code_interpreter_call.interpreting")
+}
+
+func (v *streamView) sendWholeCode(it *item) error {
+	v.enqueue(it)
+	if err := v.sendCode(it); err != nil {
+		return err
+	}
+	o := v.callEvent(it, "response.code_interpreter_call_code.done")
+	o.Set("code", rawjson.String(it.call.code.String()))
+	return v.client.event("response.code_interpreter_call_code.done", o)
+}
+
+func (v *streamView) called(it *item) error {
+	if it.call.status == statusCompleted {
+		if err := v.sendCallEvent(it, "response.code_interpreter_call.completed"); err != nil {
+			return err
+		}
+	} else if !it.call.ran {
+		if err := v.sendWholeCode(it); err != nil {
+			return err
+		}
+	}
+	shown := v.ex.showCall(it)
+	it.stream.over, it.shown = true, shown
+	v.ex.output = append(v.ex.output, shown)
+	if err := v.sendItem(it, "response.output_item.done", shown); err != nil {
+		return err
+	}
+	return v.advance()
+}
+
+// pass makes sure that an item which is not our call has been shown whole,
+// also when the upstream left its events out.
+func (v *streamView) pass(it *item) error {
+	if it.stream.over || it.done == nil {
+		return nil
+	}
+	v.enqueue(it)
+	if err := v.flush(it); err != nil {
+		return err
+	}
+	if !it.stream.added {
+		for _, e := range synthesize(it.done) {
+			if err := v.send(it, e.typ, e.data); err != nil {
+				return err
+			}
+		}
+	}
+	if !it.stream.over {
+		o := rawjson.New()
+		o.Set("type", rawjson.String("response.output_item.done"))
+		o.Set("item", it.done.Bytes())
+		if err := v.send(it, "response.output_item.done", o); err != nil {
+			return err
+		}
+	}
+	return v.advance()
+}
+
+func (v *streamView) refused(t *turn) error {
+	writeRefusal(v.client.w, t, v.ex.req.toolName)
+	return nil
+}
+
+// finish sends the terminal event. A failure is an error event first, as
+// OpenAI really sends it (wire/openai.md 3).
+func (v *streamView) finish(t *turn, status string, failure *APIError) error {
+	if !v.opened {
+		if failure != nil {
+			failure.Write(v.client.w)
+			return nil
+		}
+		if err := v.begin(t, t.response); err != nil {
+			return err
+		}
+	}
+	if failure != nil {
+		if err := v.client.event("error", failure.event()); err != nil {
+			return err
+		}
+	}
+	typ := "response.completed"
+	switch status {
+	case statusFailed, statusIncomplete, "cancelled":
+		typ = "response." + status
+	}
+	o := rawjson.New()
+	o.Set("type", rawjson.String(typ))
+	o.Set("response", v.ex.final(t, status, failure).Bytes())
+	return v.client.event(typ, o)
+}
+
+// synthesize makes up the events of an item that came whole.
+func synthesize(item *rawjson.Object) []held {
+	var events []held
+	add := func(typ string, members ...any) {
+		o := rawjson.New()
+		o.Set("type", rawjson.String(typ))
+		for n := 0; n < len(members); n += 2 {
+			o.Set(members[n].(string), members[n+1].(rawjson.Value))
+		}
+		events = append(events, held{typ, o})
+	}
+	begun := item.Clone()
+	if begun.Has("status") {
+		begun.Set("status", rawjson.String(statusInProgress))
+	}
+	switch item.Str("type") {
+	case "message":
+		begun.Set("content", rawjson.Value(`[]`))
+		add("response.output_item.added", "item", begun.Bytes())
+		parts, _ := item.Arr("content")
+		for n, p := range parts {
+			synthesizePart(add, rawjson.Int(int64(n)), p)
+		}
+	case "function_call":
+		begun.Set("arguments", rawjson.String(""))
+		add("response.output_item.added", "item", begun.Bytes())
+		add("response.function_call_arguments.delta", "delta", item.Get("arguments"))
+		add("response.function_call_arguments.done", "arguments", item.Get("arguments"))
+	default:
+		add("response.output_item.added", "item", begun.Bytes())
+	}
+	add("response.output_item.done", "item", item.Bytes())
+	return events
+}
+
+func synthesizePart(add func(string, ...any), index rawjson.Value, p rawjson.Value) {
+	part, err := rawjson.ParseLenient(p)
+	if err != nil {
+		return
+	}
+	empty := part.Clone()
+	if part.Str("type") != "output_text" {
+		add("response.content_part.added", "content_index", index, "part", p)
+		add("response.content_part.done", "content_index", index, "part", p)
+		return
+	}
+	none := rawjson.Value(`[]`)
+	empty.Set("text", rawjson.String(""))
+	empty.Set("annotations", none)
+	add("response.content_part.added", "content_index", index, "part", rawjson.Value(empty.Bytes()))
+	add("response.output_text.delta", "content_index", index, "delta", part.Get("text"), "logprobs", none)
+	annotations, _ := part.Arr("annotations")
+	for n, a := range annotations {
+		add("response.output_text.annotation.added", "content_index", index, "annotation_index", rawjson.Int(int64(n)), "annotation", a)
+	}
+	add("response.output_text.done", "content_index", index, "text", part.Get("text"), "logprobs", none)
+	add("response.content_part.done", "content_index", index, "part", p)
+}

@@ -1,0 +1,111 @@
+package codeinterp
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/codeinterp/caddy-code-interpreter/interceptor"
+)
+
+// upstream performs turns through the handlers behind this one.
+//
+// The same request is used for every turn, restored in place to what it was at
+// entry: Caddy's placeholders close over it, so that a clone would show the
+// handlers behind stale values, and rewrites would add up on one that is not
+// restored.
+type upstream struct {
+	r      *http.Request
+	next   caddyhttp.Handler
+	method string
+	url    url.URL
+	uri    string
+	header http.Header
+	groups map[string]struct{} // the route groups that were satisfied at entry
+}
+
+// routeGroup is the context key under which Caddy notes which groups of routes
+// (handle, handle_path, …) have had their turn. Without a fresh copy for each
+// turn the second would be a silent no-op.
+const routeGroup = caddy.CtxKey("route_group")
+
+func newUpstream(r *http.Request, next caddyhttp.Handler) *upstream {
+	u := &upstream{r: r, next: next, method: r.Method, url: *r.URL, uri: r.RequestURI, header: r.Header.Clone()}
+	if groups, ok := r.Context().Value(routeGroup).(map[string]struct{}); ok {
+		u.groups = maps.Clone(groups)
+	}
+	return u
+}
+
+// notOnTurns are headers that belong to the client's own exchange with us.
+var notOnTurns = []string{
+	"Accept-Encoding", "Expect", "Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
+	"If-Range", "Incremental", "Te", "Trailer", "Transfer-Encoding", "Content-Encoding", "Content-Md5", "Digest", "Content-Digest",
+}
+
+// restore puts the request back to what it was at entry, with the turn's body.
+func (u *upstream) restore(body []byte) {
+	r := u.r
+	r.Method, r.RequestURI = u.method, u.uri
+	*r.URL = u.url
+	clear(r.Header)
+	for name, values := range u.header {
+		r.Header[name] = append([]string(nil), values...)
+	}
+	for _, name := range notOnTurns {
+		r.Header.Del(name)
+	}
+	r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	r.ContentLength = int64(len(body))
+	r.TransferEncoding, r.Trailer = nil, nil
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.Body, _ = r.GetBody()
+}
+
+// Turn implements interceptor.Upstream.
+func (u *upstream) Turn(ctx context.Context, body []byte, answer interceptor.Answer) error {
+	if ctx.Err() != nil {
+		return interceptor.ErrClientGone
+	}
+	u.restore(body)
+	if u.groups != nil {
+		ctx = context.WithValue(ctx, routeGroup, maps.Clone(u.groups))
+	}
+	w := &capture{answer: answer, header: http.Header{}}
+	err := u.serve(w, u.r.WithContext(ctx))
+	switch {
+	case ctx.Err() != nil:
+		return interceptor.ErrClientGone
+	case w.err != nil:
+		return w.err // the answer's own error explains what came of it
+	case err != nil:
+		return err
+	case w.status == 499:
+		return interceptor.ErrClientGone
+	case w.status == 0:
+		return interceptor.ErrNoAnswer
+	}
+	return w.start()
+}
+
+// serve calls next; reverse_proxy panics with http.ErrAbortHandler when the
+// upstream dies in mid-body.
+func (u *upstream) serve(w http.ResponseWriter, r *http.Request) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if p != http.ErrAbortHandler {
+				panic(p)
+			}
+			err = fmt.Errorf("%w in mid-body", interceptor.ErrAborted)
+		}
+	}()
+	return u.next.ServeHTTP(w, r)
+}
