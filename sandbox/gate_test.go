@@ -1,0 +1,118 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+func TestGateLetsInAsManyAsTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate
+		var mu sync.Mutex
+		inside, most := 0, 0
+		for range 50 {
+			go func() {
+				if err := g.enter(t.Context(), 3); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				inside++
+				most = max(most, inside)
+				mu.Unlock()
+				synctestYield()
+				mu.Lock()
+				inside--
+				mu.Unlock()
+				g.leave()
+			}()
+		}
+		synctest.Wait()
+		if most > 3 || g.held != 0 || g.queue.Len() != 0 {
+			t.Errorf("most %d, held %d, queued %d", most, g.held, g.queue.Len())
+		}
+	})
+}
+
+// synctestYield lets other goroutines go first.
+func synctestYield() {
+	ready := make(chan struct{})
+	go close(ready)
+	<-ready
+}
+
+func TestGateServesInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate
+		if err := g.enter(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		var order []int
+		for i := range 5 {
+			go func() {
+				if err := g.enter(t.Context(), 1); err != nil {
+					t.Error(err)
+				}
+				order = append(order, i)
+				g.leave()
+			}()
+			synctest.Wait()
+		}
+		g.leave()
+		synctest.Wait()
+		for i, got := range order {
+			if got != i {
+				t.Fatalf("order %v", order)
+			}
+		}
+	})
+}
+
+func TestGateKeepsEachWaitersOwnLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate
+		for range 2 {
+			if err := g.enter(t.Context(), 2); err != nil {
+				t.Fatal(err)
+			}
+		}
+		narrow, cancel := context.WithCancel(t.Context())
+		var first, second error = errors.New("waiting"), errors.New("waiting")
+		go func() { first = g.enter(narrow, 1) }()
+		synctest.Wait()
+		go func() { second = g.enter(t.Context(), 5) }()
+		synctest.Wait()
+		if first == nil || second == nil {
+			t.Fatalf("let in over its limit or past the head: %v, %v", first, second)
+		}
+		cancel() // the head goes away; the next one has room
+		synctest.Wait()
+		if !errors.Is(first, context.Canceled) || second != nil || g.held != 3 {
+			t.Errorf("%v, %v, held %d", first, second, g.held)
+		}
+	})
+}
+
+func TestGateLosesNoPlaceToThoseWhoGoAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate
+		why := errors.New("why")
+		for range 200 {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			go func() {
+				if err := g.enter(ctx, 1); err == nil {
+					g.leave()
+				} else if err != why {
+					t.Errorf("got %v, not the cause", err)
+				}
+			}()
+			go cancel(why)
+		}
+		synctest.Wait()
+		if g.held != 0 || g.queue.Len() != 0 {
+			t.Errorf("held %d, queued %d", g.held, g.queue.Len())
+		}
+	})
+}
