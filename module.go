@@ -137,7 +137,8 @@ type Handler struct {
 
 	provider sandbox.Provider
 	poolKey  string
-	shared   *shared
+	shared   *shared // this configuration's share; set once
+	sharing  bool    // the share was not given back yet
 	config   interceptor.Config
 	scope    string
 	logger   *zap.Logger
@@ -179,6 +180,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if h.shared, err = acquireShared(key, provider, h.logger); err != nil {
 		return fmt.Errorf("making the container pool: %w", err)
 	}
+	h.sharing = true
 	return nil
 }
 
@@ -205,10 +207,10 @@ func (h *Handler) Validate() error {
 // Cleanup gives the share in the pool back. Requests that are still served
 // hold shares of their own, since Caddy cleans up before they are over.
 func (h *Handler) Cleanup() error {
-	if h.shared == nil {
+	if !h.sharing {
 		return nil
 	}
-	h.shared = nil
+	h.sharing = false
 	return releaseShared(h.poolKey)
 }
 
@@ -223,6 +225,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 		return refuseBody(w, err)
 	}
 	defer body.release()
+	if !interceptor.MayConcern(body.plain, !h.shared.records.Empty()) {
+		return body.passThrough(w, r, next)
+	}
 	// The request's own share keeps the pool over a reload. It is taken by
 	// the key, since Cleanup may have been called already.
 	pool, err := acquireShared(h.poolKey, h.provider, h.logger)
@@ -232,9 +237,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	defer func() { _ = releaseShared(h.poolKey) }()
 	i := &interceptor.Interceptor{Config: h.config, Pool: pool.pool, Records: pool.records, Log: h.logger}
 
-	if !interceptor.MayConcern(body.plain, !pool.records.Empty()) {
-		return body.passThrough(w, r, next)
-	}
 	owner := h.owner(r)
 	if !i.Inspect(body.plain, owner) || !h.selects(r, body.plain) {
 		return body.passThrough(w, r, next)

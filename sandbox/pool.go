@@ -82,11 +82,11 @@ func (p *Pool) Close(ctx context.Context) error {
 func (p *Pool) shutDown(ctx context.Context) error {
 	p.mu.Lock()
 	p.shut = true
+	p.end(ErrClosed) // before the deletions, so that executions know why they end
 	for _, c := range p.live {
 		p.retire(c)
 	}
 	p.mu.Unlock()
-	p.end(ErrClosed)
 	close(p.deleter.hurry)
 
 	// Executions may still bring forth containers to be deleted; when there

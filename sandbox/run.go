@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -223,13 +224,13 @@ func (l *Lease) execute(run context.Context, b *box, code string) (Report, error
 		zap.Duration("duration", report.Duration), zap.Int("outcome", int(result.Outcome)),
 		zap.Bool("timed_out", report.TimedOut), zap.Bool("flooded", report.Flooded),
 		zap.Bool("lost", result.Lost), zap.Bool("failed", err != nil))
+	// Close may have deleted the container before word of it came to run.
+	over := cmp.Or(context.Cause(run), context.Cause(l.pool.life))
 	switch {
-	case err != nil && run.Err() != nil:
-		return report, context.Cause(run)
+	case over != nil && (interrupted || err != nil):
+		return report, over
 	case err != nil:
 		return report, fmt.Errorf("running code: %w: %w", ErrUnavailable, err)
-	case interrupted && run.Err() != nil:
-		return report, context.Cause(run)
 	}
 	return report, nil
 }

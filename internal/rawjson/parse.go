@@ -20,16 +20,18 @@ type DuplicateError struct {
 
 func (e *DuplicateError) Error() string {
 	if e.In == "" {
-		return fmt.Sprintf("duplicate object member name %q", e.Name)
+		return fmt.Sprintf("duplicate object member name %.100q", e.Name)
 	}
-	return fmt.Sprintf("duplicate object member name %q within %q", e.Name, e.In)
+	return fmt.Sprintf("duplicate object member name %.100q within %.100q", e.Name, e.In)
 }
 
 func (e *DuplicateError) Is(target error) bool { return target == ErrDuplicate }
 
-var errNotObject = errors.New("JSON value is not an object")
-var errNotArray = errors.New("JSON value is not an array")
-var errTrailing = errors.New("JSON value is followed by more")
+var (
+	errNotObject = errors.New("JSON value is not an object")
+	errNotArray  = errors.New("JSON value is not an array")
+	errTrailing  = errors.New("JSON value is followed by more")
+)
 
 // Parse reads an object that a client sent. No name may come twice, at any
 // depth, escapes considered: parsers differ in which one they take, so a
@@ -70,7 +72,10 @@ func parse(data []byte, opts ...jsontext.Options) (*Object, error) {
 		o.members = append(o.members, member{name, quoted, value})
 		index.add(o, name)
 	}
-	return o, d.close()
+	if err := d.close(); err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 // Elements returns the elements of an array.
@@ -88,7 +93,10 @@ func Elements(v Value) ([]Value, error) {
 		}
 		vs = append(vs, v)
 	}
-	return vs, d.close()
+	if err := d.close(); err != nil {
+		return nil, err
+	}
+	return vs, nil
 }
 
 type decoder struct {

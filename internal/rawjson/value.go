@@ -22,7 +22,7 @@ func String(s string) Value {
 // Unquote returns the text of a JSON string. Invalid UTF-8 and lone surrogates
 // become U+FFFD.
 func Unquote(v Value) (string, bool) {
-	if v.Kind() != '"' {
+	if len(v) < len(`""`) || v[0] != '"' {
 		return "", false
 	}
 	if text := v[1 : len(v)-1]; isPlain(text) {
