@@ -78,8 +78,10 @@ func TestWallClockStepEndsNothingEarly(t *testing.T) {
 		}
 		p.mu.Unlock()
 		time.Sleep(time.Hour)
+		p.mu.Lock()
 		if !c.retired {
 			t.Error("not ended after its TTL")
 		}
+		p.mu.Unlock()
 	})
 }
