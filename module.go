@@ -218,7 +218,7 @@ func (h *Handler) Cleanup() error {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	kind := h.kind(r)
 	if kind == interceptor.KindNone {
-		return next.ServeHTTP(w, r)
+		return h.serveStored(w, r, next)
 	}
 	body, err := readBody(r, h.MaxRequestBody)
 	if err != nil {

@@ -51,7 +51,8 @@ var notOnTurns = []string{
 	"If-Range", "Incremental", "Te", "Trailer", "Transfer-Encoding", "Content-Encoding", "Content-Md5", "Digest", "Content-Digest",
 }
 
-// restore puts the request back to what it was at entry, with the turn's body.
+// restore puts the request back to what it was at entry, with the turn's body;
+// nil is for methods that have none.
 func (u *upstream) restore(body []byte) {
 	r := u.r
 	r.Method, r.RequestURI = u.method, u.uri
@@ -63,11 +64,24 @@ func (u *upstream) restore(body []byte) {
 	for _, name := range notOnTurns {
 		r.Header.Del(name)
 	}
-	r.Header.Set("Content-Length", strconv.Itoa(len(body)))
-	r.ContentLength = int64(len(body))
 	r.TransferEncoding, r.Trailer = nil, nil
+	r.ContentLength = int64(len(body))
+	if body == nil {
+		r.Header.Del("Content-Length")
+		r.Body, r.GetBody = http.NoBody, nil
+		return
+	}
+	r.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	r.Body, _ = r.GetBody()
+}
+
+// at lets turns go to another path than the client's.
+func (u *upstream) at(path string) *upstream {
+	moved := *u
+	moved.url.Path, moved.url.RawPath = path, ""
+	moved.uri = moved.url.RequestURI()
+	return &moved
 }
 
 // Turn implements interceptor.Upstream.

@@ -95,7 +95,7 @@ func (ex *exchange) opening() rawjson.Value {
 }
 
 // final is the response object at the end.
-func (ex *exchange) final(t *turn, status string, failure *APIError) *rawjson.Object {
+func (ex *exchange) final(t *turn, status string, failure *APIError) []byte {
 	base := t.response
 	if base == nil {
 		base = ex.first
@@ -119,7 +119,8 @@ func (ex *exchange) final(t *turn, status string, failure *APIError) *rawjson.Ob
 		e.Set("message", rawjson.String(failure.Message))
 		o.Set("error", e.Bytes())
 	}
-	return o
+	ex.shown = o.Bytes()
+	return ex.shown
 }
 
 // show prepares an item that is not our call for the client: an id that is

@@ -15,8 +15,18 @@ func (i *Interceptor) forwardOnce(ctx context.Context, w http.ResponseWriter, up
 	req.maxToolCalls, req.maxOutputTokens = -1, -1
 	ex := i.newExchange(req, nil, up)
 	ex.turns = 1
-	r := &turnReader{ex: ex, turn: &turn{}}
-	err := up.Turn(ctx, ex.body(false), r)
+	return i.translate(ctx, w, req, "output", func(ctx context.Context, answer Answer) error {
+		return up.Turn(ctx, ex.body(false), answer)
+	})
+}
+
+// translate passes one upstream answer on, with the calls of ours in the list
+// that the member holds as the client knows them.
+func (i *Interceptor) translate(ctx context.Context, w http.ResponseWriter, req *request, member string,
+	forward func(ctx context.Context, answer Answer) error,
+) error {
+	r := &turnReader{ex: i.newExchange(req, nil, nil), turn: &turn{}}
+	err := forward(ctx, r)
 	if err == nil {
 		r.turn.raw, err = r.decoded()
 	}
@@ -30,16 +40,16 @@ func (i *Interceptor) forwardOnce(ctx context.Context, w http.ResponseWriter, up
 	case err != nil:
 		return err
 	}
-	if o, err := rawjson.ParseLenient(r.turn.raw); err == nil && o.Has("output") {
-		o.Set("output", rawjson.Array(publicItems(o, req.toolName)))
+	if o, err := rawjson.ParseLenient(r.turn.raw); err == nil && o.Has(member) {
+		o.Set(member, rawjson.Array(publicItems(o, member, req.toolName)))
 		r.turn.raw = o.Bytes()
 	}
 	writeRefusal(w, r.turn, req.toolName)
 	return nil
 }
 
-func publicItems(o *rawjson.Object, toolName string) []rawjson.Value {
-	items, _ := o.Arr("output")
+func publicItems(o *rawjson.Object, member, toolName string) []rawjson.Value {
+	items, _ := o.Arr(member)
 	outputs := map[string]string{}
 	for _, v := range items {
 		if item, err := rawjson.ParseLenient(v); err == nil && item.Str("type") == "function_call_output" {

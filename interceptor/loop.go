@@ -43,20 +43,21 @@ type exchange struct {
 	up    Upstream
 	view  view
 
-	deadline   time.Time
-	turns      int
-	executions int
-	builtin    int64           // calls that count towards max_tool_calls
-	history    []rawjson.Value // input of the next turn, behind the client's
-	usage      rawjson.Value
-	first      *rawjson.Object // response of the first turn
-	upstreamID string          // of the last turn's response
-	output     []*rawjson.Object
-	ids        map[string]bool          // item ids that the client has seen
-	constants  map[string]rawjson.Value // members that stay as first shown
-	created    int64
-	calls      map[string]callRecord
-	unseen     []rawjson.Value // outputs that no turn has carried upstream
+	deadline    time.Time
+	turns       int
+	executions  int
+	builtin     int64           // calls that count towards max_tool_calls
+	history     []rawjson.Value // input of the next turn, behind the client's
+	usage       rawjson.Value
+	first       *rawjson.Object // response of the first turn
+	upstreamIDs []string        // of the turns' responses
+	shown       []byte          // the final response object, once it is there
+	output      []*rawjson.Object
+	ids         map[string]bool          // item ids that the client has seen
+	constants   map[string]rawjson.Value // members that stay as first shown
+	created     int64
+	calls       map[string]callRecord
+	unseen      []rawjson.Value // outputs that no turn has carried upstream
 }
 
 func (i *Interceptor) newExchange(req *request, lease *sandbox.Lease, up Upstream) *exchange {
@@ -123,7 +124,7 @@ func (ex *exchange) turn(ctx context.Context, last bool) (*turn, error) {
 		if ex.first == nil {
 			ex.first = r.turn.response
 		}
-		ex.upstreamID = r.turn.response.Str("id")
+		ex.upstreamIDs = append(ex.upstreamIDs, r.turn.response.Str("id"))
 		ex.usage = addUsage(ex.usage, r.turn.response.Get("usage"))
 		ex.unseen = nil
 	}
@@ -400,6 +401,17 @@ func (ex *exchange) record() {
 	}
 	ex.i.Records.keep(&record{
 		owner: ex.req.owner, id: id, calls: ex.calls,
-		response: responseRecord{upstreamID: ex.upstreamID, unseen: ex.unseen, container: ex.lease.ID()},
+		response: ex.responseRecord(),
 	}, ex.i.Config.Limits.TTL)
+}
+
+func (ex *exchange) responseRecord() responseRecord {
+	rec := responseRecord{unseen: ex.unseen, container: ex.lease.ID(), turns: ex.upstreamIDs}
+	if n := len(rec.turns); n > 0 {
+		rec.upstreamID = rec.turns[n-1]
+	}
+	if !ex.req.stateless {
+		rec.final = ex.shown
+	}
+	return rec
 }

@@ -37,6 +37,8 @@ type responseRecord struct {
 	upstreamID string
 	unseen     []rawjson.Value // outputs that the upstream has not been sent
 	container  string
+	turns      []string // ids of the upstream's responses, one per turn
+	final      []byte   // as the client got it; nil when it asked for no storing
 }
 
 // callRecord is what a code_interpreter_call in history stands for.
@@ -119,6 +121,7 @@ func (r *Records) keep(rec *record, ttl time.Duration) {
 	for id, c := range rec.calls {
 		rec.bytes += len(id) + len(c.output)
 	}
+	rec.bytes += len(rec.response.final)
 	for _, v := range rec.response.unseen {
 		rec.bytes += len(v)
 	}
@@ -139,6 +142,15 @@ func (r *Records) keep(rec *record, ttl time.Duration) {
 		if r.order.Len() == 0 {
 			return
 		}
+	}
+}
+
+// forget drops the record of a response.
+func (r *Records) forget(owner sandbox.Owner, id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.responses[recordKey{owner, id}]; e != nil {
+		r.drop(e)
 	}
 }
 

@@ -49,7 +49,7 @@ func (v *jsonView) finish(t *turn, status string, failure *APIError) error {
 		failure.Write(v.w)
 		return nil
 	}
-	body := v.ex.final(t, status, failure).Bytes()
+	body := v.ex.final(t, status, failure)
 	copyHeader(v.w.Header(), t.header)
 	h := v.w.Header()
 	h.Set("Content-Type", "application/json")

@@ -290,7 +290,7 @@ func (v *streamView) finish(t *turn, status string, failure *APIError) error {
 	}
 	o := rawjson.New()
 	o.Set("type", rawjson.String(typ))
-	o.Set("response", v.ex.final(t, status, failure).Bytes())
+	o.Set("response", v.ex.final(t, status, failure))
 	return v.client.event(typ, o)
 }
 
