@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,9 +176,10 @@ func TestSuccessorIsCreatedWhenTheEvictedOneIsGone(t *testing.T) {
 func TestSuccessorOfOneThatCannotBeDeletedIsUnavailable(t *testing.T) {
 	fake := &sandboxtest.Fake{}
 	inPool(t, fake, func(t *testing.T, p *sandbox.Pool) {
-		broken := true
+		var broken atomic.Bool
+		broken.Store(true)
 		fake.OnDelete = func(context.Context, *sandboxtest.FakeContainer) error {
-			if broken {
+			if broken.Load() {
 				return errors.New("provider is down")
 			}
 			return nil
@@ -195,7 +197,7 @@ func TestSuccessorOfOneThatCannotBeDeletedIsUnavailable(t *testing.T) {
 		if took := time.Since(began); took != 30*time.Second || fake.Created() != 1 {
 			t.Errorf("took %v, created %d", took, fake.Created())
 		}
-		broken = false
+		broken.Store(false)
 		time.Sleep(time.Minute)
 		run(t, l, "1")
 		l.Release()

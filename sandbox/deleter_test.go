@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,10 +17,10 @@ import (
 )
 
 func TestFailedDeletionIsTriedAgain(t *testing.T) {
-	tries := 0
+	var tries atomic.Int32
 	fake := &sandboxtest.Fake{}
 	fake.OnDelete = func(context.Context, *sandboxtest.FakeContainer) error {
-		if tries++; tries < 4 {
+		if tries.Add(1) < 4 {
 			return errors.New("not now")
 		}
 		return nil
@@ -27,21 +28,22 @@ func TestFailedDeletionIsTriedAgain(t *testing.T) {
 	inPool(t, fake, func(t *testing.T, p *sandbox.Pool) {
 		use(t, p, sandbox.LeaseRequest{Owner: alice})
 		synctest.Wait()
-		if tries != 1 || fake.Live() != 1 {
-			t.Errorf("%d tries at once", tries)
+		if tries.Load() != 1 || fake.Live() != 1 {
+			t.Errorf("%d tries at once", tries.Load())
 		}
 		time.Sleep(time.Minute)
-		if tries != 4 || fake.Live() != 0 {
-			t.Errorf("%d tries, %d live", tries, fake.Live())
+		synctest.Wait()
+		if tries.Load() != 4 || fake.Live() != 0 {
+			t.Errorf("%d tries, %d live", tries.Load(), fake.Live())
 		}
 	})
 }
 
 func TestDeletionIsGivenUpWithOneError(t *testing.T) {
-	tries := 0
+	var tries atomic.Int32
 	fake := &sandboxtest.Fake{}
 	fake.OnDelete = func(context.Context, *sandboxtest.FakeContainer) error {
-		tries++
+		tries.Add(1)
 		return errors.New("provider is down")
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -53,8 +55,9 @@ func TestDeletionIsGivenUpWithOneError(t *testing.T) {
 		_, err := p.Lease(r)
 		wantError(t, err, sandbox.ErrTooManyContainers)
 		time.Sleep(2 * time.Minute)
-		if tries != 8 || logs.Len() != 1 || logs.All()[0].Level != zapcore.ErrorLevel {
-			t.Errorf("%d tries, logs %v", tries, logs.All())
+		synctest.Wait()
+		if tries.Load() != 8 || logs.Len() != 1 || logs.All()[0].Level != zapcore.ErrorLevel {
+			t.Errorf("%d tries, logs %v", tries.Load(), logs.All())
 		}
 		l := lease(t, p, r) // the place is not blocked for ever
 		l.Release()
