@@ -79,6 +79,8 @@ func (t *turn) calls() (ours int, mixed bool) {
 type live interface {
 	// begin is called with the first response object of the turn.
 	begin(t *turn, response *rawjson.Object) error
+	// item is called when an item begins.
+	item(it *item)
 	// event is called for each event of an item that is not our call.
 	event(it *item, typ string, data *rawjson.Object) error
 	// code is called when an item has turned out to be our call, and
@@ -240,6 +242,9 @@ func (r *turnReader) add(o *rawjson.Object, index int64) (*item, error) {
 	it := &item{typ: o.Str("type"), id: o.Str("id"), index: index, added: o}
 	r.turn.items = append(r.turn.items, it)
 	r.open = it
+	if r.live != nil {
+		r.live.item(it)
+	}
 	return it, r.identify(it, o)
 }
 

@@ -18,17 +18,17 @@ type streamView struct {
 	client *clientStream
 	queue  []*item
 	head   int
+	shown  int // items that the client has seen
 	opened bool
 }
 
 // itemStream is the streamView's own state of an item.
 type itemStream struct {
-	queued bool
-	added  bool   // output_item.added was sent
-	over   bool   // output_item.done was sent
-	index  int    // output_index
-	code   int    // bytes of the code that were sent
-	held   []held // events that wait for the head to be over
+	added bool   // output_item.added was sent
+	over  bool   // output_item.done was sent, or never will be
+	index int    // output_index
+	code  int    // bytes of the code that were sent
+	held  []held // events that wait for the head to be over
 }
 
 type held struct {
@@ -66,18 +66,22 @@ func (v *streamView) begin(t *turn, response *rawjson.Object) error {
 	return nil
 }
 
-// enqueue gives an item its place, and reports whether it is live.
-func (v *streamView) enqueue(it *item) bool {
-	if !it.stream.queued {
-		it.stream.queued = true
-		it.stream.index = len(v.queue)
-		v.queue = append(v.queue, it)
-	}
+// item gives an item its place.
+func (v *streamView) item(it *item) { v.queue = append(v.queue, it) }
+
+func (v *streamView) isHead(it *item) bool {
 	return v.head < len(v.queue) && v.queue[v.head] == it
 }
 
+// number gives the item that is shown now its output_index.
+func (v *streamView) number(it *item) {
+	it.stream.added = true
+	it.stream.index = v.shown
+	v.shown++
+}
+
 func (v *streamView) event(it *item, typ string, data *rawjson.Object) error {
-	if !v.enqueue(it) || it.typ == "function_call" && it.name == "" {
+	if !v.isHead(it) || it.typ == "function_call" && it.name == "" {
 		it.stream.held = append(it.stream.held, held{typ, data})
 		return nil
 	}
@@ -92,7 +96,7 @@ func (v *streamView) event(it *item, typ string, data *rawjson.Object) error {
 
 func (v *streamView) code(it *item, _ string) error {
 	it.stream.held = nil // what came before its name was known
-	if !v.enqueue(it) {
+	if !v.isHead(it) {
 		return nil
 	}
 	return v.sendCode(it)
@@ -136,6 +140,10 @@ func (v *streamView) send(it *item, typ string, data *rawjson.Object) error {
 	if it.stream.over {
 		return nil
 	}
+	if !it.stream.added {
+		v.number(it)
+	}
+	data.Set("type", rawjson.String(typ))
 	data.Set("output_index", rawjson.Int(int64(it.stream.index)))
 	switch typ {
 	case "response.output_item.added", "response.output_item.done":
@@ -144,8 +152,6 @@ func (v *streamView) send(it *item, typ string, data *rawjson.Object) error {
 		if typ == "response.output_item.done" {
 			it.stream.over, it.shown = true, o
 			v.ex.output = append(v.ex.output, o)
-		} else {
-			it.stream.added = true
 		}
 	default:
 		data.Set("item_id", rawjson.String(it.shownID))
@@ -156,7 +162,7 @@ func (v *streamView) send(it *item, typ string, data *rawjson.Object) error {
 // sendCode shows of our call what has not been shown yet.
 func (v *streamView) sendCode(it *item) error {
 	if !it.stream.added {
-		it.stream.added = true
+		v.number(it)
 		if err := v.sendItem(it, "response.output_item.added", v.ex.showCall(it)); err != nil {
 			return err
 		}
@@ -205,7 +211,6 @@ func (v *streamView) running(it *item) error {
 }
 
 func (v *streamView) sendWholeCode(it *item) error {
-	v.enqueue(it)
 	if err := v.sendCode(it); err != nil {
 		return err
 	}
@@ -234,12 +239,16 @@ func (v *streamView) called(it *item) error {
 }
 
 // pass makes sure that an item which is not our call has been shown whole,
-// also when the upstream left its events out.
+// also when the upstream left its events out. One that the upstream never
+// ended is not waited for.
 func (v *streamView) pass(it *item) error {
-	if it.stream.over || it.done == nil {
+	if it.stream.over {
 		return nil
 	}
-	v.enqueue(it)
+	if it.done == nil {
+		it.stream.over = true
+		return v.advance()
+	}
 	if err := v.flush(it); err != nil {
 		return err
 	}
@@ -294,14 +303,20 @@ func (v *streamView) finish(t *turn, status string, failure *APIError) error {
 	return v.client.event(typ, o)
 }
 
+// member is a member of an event that is made up.
+type member struct {
+	name  string
+	value rawjson.Value
+}
+
 // synthesize makes up the events of an item that came whole.
 func synthesize(item *rawjson.Object) []held {
 	var events []held
-	add := func(typ string, members ...any) {
+	add := func(typ string, members ...member) {
 		o := rawjson.New()
 		o.Set("type", rawjson.String(typ))
-		for n := 0; n < len(members); n += 2 {
-			o.Set(members[n].(string), members[n+1].(rawjson.Value))
+		for _, m := range members {
+			o.Set(m.name, m.value)
 		}
 		events = append(events, held{typ, o})
 	}
@@ -312,43 +327,44 @@ func synthesize(item *rawjson.Object) []held {
 	switch item.Str("type") {
 	case "message":
 		begun.Set("content", rawjson.Value(`[]`))
-		add("response.output_item.added", "item", begun.Bytes())
+		add("response.output_item.added", member{"item", begun.Bytes()})
 		parts, _ := item.Arr("content")
 		for n, p := range parts {
 			synthesizePart(add, rawjson.Int(int64(n)), p)
 		}
 	case "function_call":
 		begun.Set("arguments", rawjson.String(""))
-		add("response.output_item.added", "item", begun.Bytes())
-		add("response.function_call_arguments.delta", "delta", item.Get("arguments"))
-		add("response.function_call_arguments.done", "arguments", item.Get("arguments"))
+		add("response.output_item.added", member{"item", begun.Bytes()})
+		add("response.function_call_arguments.delta", member{"delta", item.Get("arguments")})
+		add("response.function_call_arguments.done", member{"arguments", item.Get("arguments")})
 	default:
-		add("response.output_item.added", "item", begun.Bytes())
+		add("response.output_item.added", member{"item", begun.Bytes()})
 	}
-	add("response.output_item.done", "item", item.Bytes())
+	add("response.output_item.done", member{"item", item.Bytes()})
 	return events
 }
 
-func synthesizePart(add func(string, ...any), index rawjson.Value, p rawjson.Value) {
+func synthesizePart(add func(string, ...member), index rawjson.Value, p rawjson.Value) {
 	part, err := rawjson.ParseLenient(p)
 	if err != nil {
 		return
 	}
-	empty := part.Clone()
+	at := member{"content_index", index}
 	if part.Str("type") != "output_text" {
-		add("response.content_part.added", "content_index", index, "part", p)
-		add("response.content_part.done", "content_index", index, "part", p)
+		add("response.content_part.added", at, member{"part", p})
+		add("response.content_part.done", at, member{"part", p})
 		return
 	}
 	none := rawjson.Value(`[]`)
+	empty := part.Clone()
 	empty.Set("text", rawjson.String(""))
 	empty.Set("annotations", none)
-	add("response.content_part.added", "content_index", index, "part", rawjson.Value(empty.Bytes()))
-	add("response.output_text.delta", "content_index", index, "delta", part.Get("text"), "logprobs", none)
+	add("response.content_part.added", at, member{"part", empty.Bytes()})
+	add("response.output_text.delta", at, member{"delta", part.Get("text")}, member{"logprobs", none})
 	annotations, _ := part.Arr("annotations")
 	for n, a := range annotations {
-		add("response.output_text.annotation.added", "content_index", index, "annotation_index", rawjson.Int(int64(n)), "annotation", a)
+		add("response.output_text.annotation.added", at, member{"annotation_index", rawjson.Int(int64(n))}, member{"annotation", a})
 	}
-	add("response.output_text.done", "content_index", index, "text", part.Get("text"), "logprobs", none)
-	add("response.content_part.done", "content_index", index, "part", p)
+	add("response.output_text.done", at, member{"text", part.Get("text")}, member{"logprobs", none})
+	add("response.content_part.done", at, member{"part", p})
 }
