@@ -1,5 +1,5 @@
-// Package sse reads and writes server-sent events. The decoder is fed bytes as
-// they arrive, in any split, since it sits in a ResponseWriter's Write.
+// Package sse decodes and writes server-sent events, as the WHATWG HTML
+// standard defines them (section 9.2, "Server-sent events").
 package sse
 
 import (
@@ -8,140 +8,236 @@ import (
 )
 
 var (
-	// ErrEventTooLarge is returned when an event passes the decoder's limit.
-	ErrEventTooLarge = errors.New("event is larger than the limit")
-	// ErrUnterminated is returned by Close when the stream ended inside an
-	// event, which is dropped as the specification says.
-	ErrUnterminated = errors.New("stream ended inside an event")
+	// ErrEventTooLarge is returned for an event with more bytes than the
+	// decoder was told to hold.
+	ErrEventTooLarge = errors.New("sse: event too large")
+
+	// ErrUnterminated is returned by Close when the stream ended within an
+	// event that had data: the blank line after it never came.
+	ErrUnterminated = errors.New("sse: stream ended within an event")
+
+	errClosed = errors.New("sse: write after Close")
 )
 
-// Event is one event. Data lives only until the handler returns.
+// byteOrderMark may open a stream, and is no part of it.
+const byteOrderMark = "\uFEFF"
+
+// Event is one dispatched event. The fields are those of the event's own
+// lines: ID is not inherited from earlier events.
 type Event struct {
-	Type  string
-	Data  []byte // the data lines, joined by line feeds
+	Type string // "" without an event line
+	// Data has the data lines joined by \n. It is valid only during the
+	// callback and must not be modified.
+	Data  []byte
 	ID    string
-	Retry string
+	HasID bool   // there was an id line, maybe an empty one
+	Retry string // the digits of a retry line
 }
 
-// Decoder turns bytes into events, as the specification has it: lines end
-// with LF, CR or CRLF, a byte order mark is skipped, comments are dropped.
+// Decoder takes a stream in pieces of any size and calls handle for each
+// event, within the Write that completes it. Comments, unknown fields and
+// events without data are skipped. Bytes are not checked to be UTF-8.
+//
+// An event that lies within one Write is not copied.
 type Decoder struct {
-	most   int
-	handle func(Event) error
+	handle   func(Event) error
+	maxEvent int
+	err      error
 
-	line    []byte // an unfinished line
-	data    []byte
-	hasData bool
-	event   Event
-	size    int  // of the event so far
-	begun   bool // the place for a byte order mark is passed
-	afterCR bool // a line feed that comes next belongs to the line before
-	err     error
+	bom    int    // bytes of the byte order mark that were seen, or all of it
+	sawCR  bool   // the last line ended with a CR: a LF right after it is part of that
+	line   []byte // start of a line whose end has not come yet
+	event  Event  // without Data
+	size   int    // bytes that the event holds so far
+	types  types
+	lines  int    // data lines
+	single []byte // the only data line, still in the caller's bytes or in line
+	data   []byte // data lines that had to be copied
 }
 
-// NewDecoder returns a decoder that calls handle for every event with data,
-// and bounds what it holds of one by most bytes.
-func NewDecoder(most int, handle func(Event) error) *Decoder {
-	return &Decoder{most: most, handle: handle}
+// NewDecoder returns a decoder for one stream. An event may have maxEvent
+// bytes, line ends and comments not counted: that is what a decoder may come
+// to hold in memory, a few times over.
+func NewDecoder(maxEvent int, handle func(Event) error) *Decoder {
+	return &Decoder{maxEvent: maxEvent, handle: handle}
 }
 
-// Write takes the next bytes. An error, the handler's own included, is final.
+// Write decodes p. However a stream is split, it gives the same events. An
+// error of handle, or ErrEventTooLarge, is returned from here on.
 func (d *Decoder) Write(p []byte) (int, error) {
-	rest := p
-	for d.err == nil && len(rest) > 0 {
-		if d.afterCR {
-			d.afterCR = false
-			if rest[0] == '\n' {
-				rest = rest[1:]
-				continue
-			}
-		}
-		end := bytes.IndexAny(rest, "\r\n")
-		if end < 0 {
-			d.keep(rest)
-			break
-		}
-		d.afterCR = rest[end] == '\r'
-		line := rest[:end]
-		rest = rest[end+1:]
-		if len(d.line) > 0 {
-			d.keep(line)
-			line = d.line
-		}
-		d.grow(len(line))
-		if d.err == nil {
-			d.take(line)
-		}
-		d.line = d.line[:0]
-	}
 	if d.err != nil {
 		return 0, d.err
 	}
+	pos := d.skipMark(p)
+	scan := scanner{p: p, lf: -1, cr: -1}
+	for d.err == nil && pos < len(p) {
+		if d.sawCR {
+			d.sawCR = false
+			if p[pos] == '\n' {
+				pos++
+				continue
+			}
+		}
+		end := scan.lineEnd(pos)
+		if end == len(p) {
+			d.keepLine(p[pos:])
+			pos = end
+			break
+		}
+		d.endLine(p[pos:end])
+		d.sawCR = p[end] == '\r'
+		pos = end + 1
+	}
+	if d.err != nil {
+		return pos, d.err
+	}
+	d.keepData()
 	return len(p), nil
 }
 
-// Close ends the stream.
+// Close ends the stream. An event whose blank line has not come is dropped, as
+// the standard says; ErrUnterminated tells that it had data. An earlier error
+// of Write is returned again.
 func (d *Decoder) Close() error {
 	if d.err != nil {
 		return d.err
 	}
-	if d.hasData || len(d.line) > 0 {
+	d.err = errClosed
+	if name, _ := field(d.line); d.lines > 0 || string(name) == "data" {
 		return ErrUnterminated
 	}
 	return nil
 }
 
-func (d *Decoder) keep(part []byte) {
-	if d.size+len(d.line)+len(part) > d.most {
-		d.err = ErrEventTooLarge
-		return
-	}
-	d.line = append(d.line, part...)
-}
-
-func (d *Decoder) grow(n int) {
-	if d.size += n; d.size > d.most && d.err == nil {
-		d.err = ErrEventTooLarge
-	}
-}
-
-// take reads one whole line.
-func (d *Decoder) take(line []byte) {
-	if !d.begun {
-		d.begun = true
-		line = bytes.TrimPrefix(line, []byte("\ufeff"))
-	}
-	if len(line) == 0 {
-		d.dispatch()
-		return
-	}
-	name, value, _ := bytes.Cut(line, []byte(":"))
-	value = bytes.TrimPrefix(value, []byte(" "))
-	switch string(name) {
-	case "":
-		d.size -= len(line) // comments are no part of an event
-	case "data":
-		if d.hasData {
-			d.data = append(d.data, '\n')
+// skipMark returns where p goes on after a byte order mark. What looked like
+// one and is not starts the first line.
+func (d *Decoder) skipMark(p []byte) int {
+	pos := 0
+	for d.bom < len(byteOrderMark) && pos < len(p) {
+		if p[pos] != byteOrderMark[d.bom] {
+			d.line = append(d.line, byteOrderMark[:d.bom]...)
+			d.bom = len(byteOrderMark)
+			break
 		}
-		d.hasData = true
-		d.data = append(d.data, value...)
-	case "event":
-		d.event.Type = string(value)
-	case "id":
-		d.event.ID = string(value)
-	case "retry":
-		d.event.Retry = string(value)
+		d.bom++
+		pos++
+	}
+	return pos
+}
+
+// keepLine holds the start of a line for the next Write.
+func (d *Decoder) keepLine(part []byte) {
+	if len(d.line) == 0 {
+		d.keepData() // single may lie in line
+	}
+	switch {
+	case isComment(d.line):
+	case len(d.line) == 0 && isComment(part):
+		d.line = append(d.line, ':')
+	case d.fits(len(d.line) + len(part)):
+		d.line = append(d.line, part...)
 	}
 }
 
+// endLine takes the rest of a line.
+func (d *Decoder) endLine(rest []byte) {
+	line := rest
+	if len(d.line) > 0 {
+		if isComment(d.line) || !d.fits(len(d.line)+len(rest)) {
+			d.line = d.line[:0]
+			return
+		}
+		line = append(d.line, rest...)
+		d.line = line[:0]
+	}
+	switch {
+	case len(line) == 0:
+		d.dispatch()
+	case isComment(line):
+	case d.fits(len(line)):
+		d.takeField(field(line))
+	}
+}
+
+func isComment(line []byte) bool {
+	return len(line) > 0 && line[0] == ':'
+}
+
+// fits tells whether the event may hold n more bytes, else ends the stream.
+func (d *Decoder) fits(n int) bool {
+	if d.size+n > d.maxEvent {
+		d.err = ErrEventTooLarge
+	}
+	return d.err == nil
+}
+
+// field splits a line at its colon.
+func field(line []byte) (name, value []byte) {
+	name, value, _ = bytes.Cut(line, []byte{':'})
+	if len(value) > 0 && value[0] == ' ' {
+		value = value[1:]
+	}
+	return name, value
+}
+
+func (d *Decoder) takeField(name, value []byte) {
+	switch string(name) {
+	case "event":
+		d.size += len(value) - len(d.event.Type)
+		d.event.Type = d.types.intern(value)
+	case "data":
+		d.takeData(value)
+	case "id":
+		if bytes.IndexByte(value, 0) < 0 {
+			d.size += len(value) - len(d.event.ID)
+			d.event.ID, d.event.HasID = string(value), true
+		}
+	case "retry":
+		if isDigits(value) {
+			d.size += len(value) - len(d.event.Retry)
+			d.event.Retry = string(value)
+		}
+	}
+}
+
+func isDigits(b []byte) bool {
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+func (d *Decoder) takeData(value []byte) {
+	d.lines++
+	if d.lines == 1 {
+		d.single = value
+		d.size += len(value)
+		return
+	}
+	d.keepData()
+	d.data = append(append(d.data, '\n'), value...)
+	d.size += 1 + len(value)
+}
+
+// keepData copies the data that would not outlive this Write.
+func (d *Decoder) keepData() {
+	if d.single != nil {
+		d.data = append(d.data[:0], d.single...)
+		d.single = nil
+	}
+}
+
+// dispatch ends an event.
 func (d *Decoder) dispatch() {
-	e := d.event
-	e.Data = d.data
-	has := d.hasData
-	d.event, d.hasData, d.size = Event{}, false, 0
-	d.data = d.data[:0]
-	if has {
-		d.err = d.handle(e)
+	event, lines := d.event, d.lines
+	event.Data = d.single
+	if event.Data == nil {
+		event.Data = d.data
+	}
+	d.event, d.size, d.lines, d.single, d.data = Event{}, 0, 0, nil, d.data[:0]
+	if lines > 0 {
+		d.err = d.handle(event)
 	}
 }
