@@ -7,7 +7,7 @@ import "go.uber.org/zap"
 // in use and never another owner's. p.mu is held.
 func (p *Pool) reserve(owner Owner, key sessionKey, kept bool, limits Limits) (*container, error) {
 	p.sweep()
-	full := len(p.live)+p.deleting >= limits.MaxContainers
+	full := p.places() >= limits.MaxContainers
 	var evicted *container
 	var last *deletion
 	for kept && p.sessionsOf(owner) >= limits.SessionsPerOwner {
@@ -25,9 +25,7 @@ func (p *Pool) reserve(owner Owner, key sessionKey, kept bool, limits Limits) (*
 
 	c := &container{id: p.ids.mint(), owner: owner, key: key, kept: kept}
 	if full && last != nil {
-		// c has the place of the evicted one, and is created when that is gone.
-		last.counted = false
-		p.deleting--
+		last.heir = c
 		c.after = last.gone
 	}
 	p.live[c.id] = c
@@ -40,6 +38,18 @@ func (p *Pool) reserve(owner Owner, key sessionKey, kept bool, limits Limits) (*
 func (p *Pool) evict(c *container) *deletion {
 	p.log.Debug("container evicted", zap.String("container", c.id))
 	return p.retire(c)
+}
+
+// places counts the places that are taken: by every container that may be
+// used, and by every one that is not gone yet, unless its heir has the place.
+func (p *Pool) places() int {
+	n := len(p.live)
+	for d := range p.leaving {
+		if d.heir == nil || d.heir.retired {
+			n++
+		}
+	}
+	return n
 }
 
 // sessionsOf counts the owner's kept containers.

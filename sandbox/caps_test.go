@@ -173,6 +173,37 @@ func TestSuccessorIsCreatedWhenTheEvictedOneIsGone(t *testing.T) {
 	})
 }
 
+// Whoever has an evicted container's place may never use it.
+func TestPlacesAreCountedOnceEach(t *testing.T) {
+	fake := &sandboxtest.Fake{}
+	inPool(t, fake, func(t *testing.T, p *sandbox.Pool) {
+		goOn := make(chan struct{})
+		fake.OnDelete = func(context.Context, *sandboxtest.FakeContainer) error {
+			<-goOn
+			return nil
+		}
+		limited := func(owner sandbox.Owner, id string) sandbox.LeaseRequest {
+			r := session(owner, id)
+			r.Limits.MaxContainers = 2
+			return r
+		}
+		use(t, p, limited(alice, "a"))
+		held := lease(t, p, limited(bob, "x"))
+		heir := lease(t, p, limited(alice, "b")) // evicts "a", which lingers
+		_, err := p.Lease(limited(bob, "y"))
+		wantError(t, err, sandbox.ErrTooManyContainers)
+		held.Release()
+		free := lease(t, p, limited(bob, "y"))
+		heir.Release() // leaves its place to "a" again
+		_, err = p.Lease(limited(alice, "c"))
+		wantError(t, err, sandbox.ErrTooManyContainers)
+		close(goOn)
+		synctest.Wait()
+		lease(t, p, limited(alice, "c")).Release()
+		free.Release()
+	})
+}
+
 func TestSuccessorOfOneThatCannotBeDeletedIsUnavailable(t *testing.T) {
 	fake := &sandboxtest.Fake{}
 	inPool(t, fake, func(t *testing.T, p *sandbox.Pool) {

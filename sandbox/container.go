@@ -48,7 +48,6 @@ func (p *Pool) hold(c *container) {
 	c.used = p.clock
 	c.generation = p.clock
 	c.uses++
-	p.idle.hold(c.id, c.generation)
 }
 
 // release ends one use. After the last one, a container that is kept starts
@@ -94,12 +93,9 @@ func (p *Pool) discard(c *container) *deletion {
 	d := p.deleter.delete(c.id, b.Container, func(d *deletion) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if d.counted {
-			p.deleting--
-		}
+		delete(p.leaving, d)
 	})
-	d.counted = true
-	p.deleting++
+	p.leaving[d] = struct{}{}
 	return d
 }
 

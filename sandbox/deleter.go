@@ -47,8 +47,9 @@ type deletion struct {
 	tried chan struct{}
 	// gone is closed when the container is gone or was given up.
 	gone chan struct{}
-	// counted says that it takes up a place in the pool. Guarded by Pool.mu.
-	counted bool
+	// heir is the container that has its place, and is created when it is
+	// gone. Guarded by Pool.mu.
+	heir *container
 }
 
 // delete deletes a container in the background and calls after when it is

@@ -14,11 +14,11 @@ const sweepInterval = 5 * time.Second
 // Pool.mu.
 //
 // Each time a container is leased or comes to rest it gets a new generation,
-// so that word of an older idle time, which go-cache may give late, is
-// ignored. Of go-cache's own ways these matter here:
+// so that word of an older idle time is ignored. Of go-cache's own ways these
+// matter here:
 //
-//   - OnEvicted is not called when an entry is overwritten. That is wanted:
-//     leasing a container overwrites its entry with one that never expires.
+//   - OnEvicted is not called when an entry is overwritten. That is wanted: a
+//     new idle time takes the place of the one before.
 //   - OnEvicted cannot tell expiry from deletion and is called on the
 //     goroutine of either, so it only notes down what it was told.
 //   - An expired entry that was not swept yet is missing for Get, and a Set
@@ -46,14 +46,9 @@ func newExpiryIndex() *expiryIndex {
 	return x
 }
 
-// rest starts the idle time of a container.
+// rest starts the idle time of a container, in place of an earlier one.
 func (x *expiryIndex) rest(id string, generation uint64, ttl time.Duration) {
 	x.cache.Set(id, generation, ttl)
-}
-
-// hold keeps a container from expiring until it rests again.
-func (x *expiryIndex) hold(id string, generation uint64) {
-	x.cache.Set(id, generation, gocache.NoExpiration)
 }
 
 // forget removes a container that has ended.
@@ -62,13 +57,14 @@ func (x *expiryIndex) forget(id string) {
 	x.noted = x.noted[:0]
 }
 
-// alive reports whether the container's TTL has not passed yet.
+// alive reports whether the idle time of an idle container is not over yet.
 func (x *expiryIndex) alive(id string) bool {
 	_, found := x.cache.Get(id)
 	return found
 }
 
-// sweep removes and returns the idle times that are over.
+// sweep removes and returns the idle times that are over, also of containers
+// that are in use by now.
 func (x *expiryIndex) sweep() []idleTime {
 	x.cache.DeleteExpired()
 	expired := x.noted

@@ -27,19 +27,18 @@ func TestIdleTimeEndsAfterTTL(t *testing.T) {
 	})
 }
 
-func TestHeldOneDoesNotExpire(t *testing.T) {
+func TestNewIdleTimeReplacesTheOneBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExpiryIndex()
 		x.rest("a", 1, time.Minute)
-		time.Sleep(30 * time.Second)
-		x.hold("a", 2)
-		time.Sleep(time.Hour)
+		time.Sleep(2 * time.Minute) // over, and not swept yet
+		x.rest("a", 2, time.Minute)
+		time.Sleep(time.Minute)
 		if !x.alive("a") || len(x.sweep()) != 0 {
-			t.Error("expired while held")
+			t.Error("the earlier idle time counts")
 		}
-		x.rest("a", 3, time.Minute)
-		time.Sleep(2 * time.Minute)
-		if over := x.sweep(); len(over) != 1 || over[0].generation != 3 {
+		time.Sleep(time.Minute)
+		if over := x.sweep(); len(over) != 1 || over[0].generation != 2 {
 			t.Errorf("swept %v", over)
 		}
 	})
@@ -56,6 +55,30 @@ func TestForgottenOneIsNotSwept(t *testing.T) {
 			t.Errorf("swept %v", over)
 		}
 	})
+}
+
+func TestWordOfAnEarlierIdleTimeIsIgnored(t *testing.T) {
+	p := NewPool(nil, nil)
+	defer p.Close(t.Context())
+	c := &container{id: "a", kept: true, existed: true, ttl: time.Nanosecond}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.live[c.id] = c
+	p.hold(c)
+	earlier := c.generation
+	p.release(c)
+	c.idleSince = c.idleSince.Add(-time.Hour) // its TTL has passed in any case
+	p.idle.cache.Flush()
+	for _, note := range []struct {
+		generation uint64
+		ends       bool
+	}{{earlier, false}, {c.generation, true}} {
+		p.idle.noted = []idleTime{{c.id, note.generation}}
+		p.sweep()
+		if c.retired != note.ends {
+			t.Errorf("generation %d of %d: ended %v", note.generation, c.generation, c.retired)
+		}
+	}
 }
 
 // A step of the wall clock makes go-cache tell of idle times that are not

@@ -95,6 +95,31 @@ func TestGateKeepsEachWaitersOwnLimit(t *testing.T) {
 	})
 }
 
+// A place may be given to one who is just going away.
+func TestGateTakesBackAPlaceThatComesTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate
+		for range 1000 {
+			if err := g.enter(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				if g.enter(ctx, 1) == nil {
+					g.leave()
+				}
+			}()
+			synctest.Wait()
+			cancel()
+			g.leave()
+			synctest.Wait()
+			if g.held != 0 || g.queue.Len() != 0 {
+				t.Fatalf("held %d, queued %d", g.held, g.queue.Len())
+			}
+		}
+	})
+}
+
 func TestGateLosesNoPlaceToThoseWhoGoAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gate

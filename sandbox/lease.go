@@ -95,9 +95,7 @@ func (p *Pool) choose(r LeaseRequest, limits Limits) (*container, error) {
 
 // find returns the owner's kept container of that id. p.mu is held.
 func (p *Pool) find(owner Owner, id string) (*container, error) {
-	if owner.Anonymous() {
-		return nil, ErrNotFound
-	}
+	// Nobody finds none: what nobody owns is not kept, and leaves no tombstone.
 	if c := p.live[id]; c != nil && c.kept && c.owner == owner && p.usable(c) {
 		return c, nil
 	}

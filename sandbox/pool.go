@@ -40,7 +40,7 @@ type Pool struct {
 	sessions map[sessionKey]*container
 	ended    *tombstones
 	idle     *expiryIndex
-	deleting int    // containers on their way out that take up a place
+	leaving  map[*deletion]struct{}
 	clock    uint64 // orders uses and numbers generations
 }
 
@@ -58,6 +58,7 @@ func NewPool(provider Provider, log *zap.Logger) *Pool {
 		sessions: make(map[sessionKey]*container),
 		ended:    newTombstones(),
 		idle:     newExpiryIndex(),
+		leaving:  make(map[*deletion]struct{}),
 	}
 	p.life, p.end = context.WithCancelCause(context.Background())
 	p.tasks.Go(p.sweepUntilClosed)

@@ -367,6 +367,25 @@ func TestLostContainerIsReplacedByTheNextExecution(t *testing.T) {
 	})
 }
 
+func TestReplacementWaitsForTheDeletionOfTheLostOne(t *testing.T) {
+	fake := &sandboxtest.Fake{OnDelete: func(context.Context, *fakeContainer) error {
+		time.Sleep(time.Second)
+		return nil
+	}}
+	inPool(t, fake, func(t *testing.T, p *sandbox.Pool) {
+		fake.OnRun = func(context.Context, *fakeContainer, string, emitter) (sandbox.Result, error) {
+			return sandbox.Result{Outcome: sandbox.Died, Lost: true}, nil
+		}
+		l := lease(t, p, session(alice, "x"))
+		defer l.Release()
+		run(t, l, "1")
+		run(t, l, "2")
+		if fake.Peak() != 1 || fake.Created() != 2 {
+			t.Errorf("peak %d, created %d: two of one id at a time", fake.Peak(), fake.Created())
+		}
+	})
+}
+
 func TestFailedCreation(t *testing.T) {
 	down := errors.New("provider is down")
 	fake := &sandboxtest.Fake{}
@@ -434,6 +453,24 @@ func TestCallerWhoIsGoneStartsNothing(t *testing.T) {
 		wantError(t, err, context.Canceled)
 		if fake.Created() != 0 {
 			t.Error("created for nobody")
+		}
+	})
+}
+
+func TestGoneContainerIsNotReplacedForACallerWhoIsGone(t *testing.T) {
+	fake := &sandboxtest.Fake{}
+	inPool(t, fake, func(t *testing.T, p *sandbox.Pool) {
+		ctx, cancel := context.WithCancel(t.Context())
+		fake.OnRun = func(context.Context, *fakeContainer, string, emitter) (sandbox.Result, error) {
+			cancel()
+			return sandbox.Result{}, sandbox.ErrGone
+		}
+		l := lease(t, p, session(alice, "x"))
+		defer l.Release()
+		_, err := l.Run(ctx, "1")
+		wantError(t, err, context.Canceled)
+		if fake.Created() != 1 {
+			t.Errorf("created %d", fake.Created())
 		}
 	})
 }
