@@ -107,6 +107,7 @@ func TestExplicitContainer(t *testing.T) {
 		defer ephemeral.Release()
 		run(t, ephemeral, "1")
 		ended := use(t, p, sandbox.LeaseRequest{Owner: alice})
+		nobodys := use(t, p, sandbox.LeaseRequest{Owner: nobody})
 		foreign := sandbox.NewPool(&sandboxtest.Fake{}, nil)
 		defer foreign.Close(t.Context())
 		elsewhere := use(t, foreign, session(alice, "x"))
@@ -125,6 +126,7 @@ func TestExplicitContainer(t *testing.T) {
 			{"nobody asks for expired", nobody, expired, sandbox.ErrNotFound},
 			{"another request's own", alice, ephemeral.ID(), sandbox.ErrNotFound},
 			{"mine, ended with its request", alice, ended, sandbox.ErrExpired},
+			{"nobody's, ended with its request", nobody, nobodys, sandbox.ErrNotFound},
 			{"another pool's", alice, elsewhere, sandbox.ErrNotFound},
 			{"made up", alice, "cntr_" + strings.Repeat("0", 48), sandbox.ErrNotFound},
 			{"not an id", alice, "\x00", sandbox.ErrNotFound},
