@@ -37,13 +37,20 @@ type call struct {
 
 // push reads the next piece of the arguments and returns the new code.
 func (c *call) push(piece string, maxCode int) string {
-	code := c.reader.push(piece)
+	return c.add(c.reader.push(piece), maxCode)
+}
+
+// add takes code that was read, as far as it fits.
+func (c *call) add(code string, maxCode int) string {
 	if c.tooLong {
 		return ""
 	}
-	if c.code.Len()+len(code) > maxCode {
+	if fits := maxCode - c.code.Len(); len(code) > fits {
 		c.tooLong = true
-		return ""
+		for fits > 0 && !utf8.RuneStart(code[fits]) {
+			fits--
+		}
+		code = code[:fits]
 	}
 	c.code.WriteString(code)
 	return code
@@ -56,11 +63,11 @@ func (c *call) finish(arguments string, maxCode int) string {
 		return ""
 	}
 	c.complete, c.final = arguments, true
-	if c.reader.found || c.reader.broken || c.tooLong {
-		return ""
+	var whole codeReader
+	if rest, extends := strings.CutPrefix(whole.push(arguments), c.code.String()); extends {
+		return c.add(rest, maxCode)
 	}
-	c.reader = codeReader{}
-	return c.push(arguments, maxCode)
+	return ""
 }
 
 // runnable says whether the arguments hold code to run, and that code.

@@ -105,7 +105,7 @@ func everyWay(t *testing.T, body string, prepare func(*testbed), turns ...answer
 			r = terminal(t, out.events)
 		}
 		if got := plain(r); got != want {
-			t.Errorf("way %d differs:\n got %s\nwant %s", n, got, want)
+			t.Fatalf("way %d differs:\n got %s\nwant %s", n, clip(got, 1500), clip(want, 1500))
 		}
 		if len(b.sent) != len(turns) {
 			t.Errorf("way %d: %d turns, want %d", n, len(b.sent), len(turns))
@@ -116,7 +116,7 @@ func everyWay(t *testing.T, body string, prepare func(*testbed), turns ...answer
 			}
 			sent := strings.ReplaceAll(string(b.sent[k]), `,"stream":true`, "")
 			if first := string(out.beds[0].sent[k]); plain(decode(t, []byte(sent))) != plain(decode(t, []byte(first))) {
-				t.Errorf("way %d sends turn %d as\n     %s\nwant %s", n, k+1, sent, first)
+				t.Fatalf("way %d sends turn %d as\n     %s\nwant %s", n, k+1, clip(sent, 1500), clip(first, 1500))
 			}
 		}
 	}

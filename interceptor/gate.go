@@ -37,14 +37,19 @@ func KindOf(path string) Kind {
 	}
 }
 
-// chain is looked for only while there are records that it could name.
-var chain = []byte(`"previous_response_id"`)
+// chain and callPrefix are looked for only while there are records that they
+// could name.
+var (
+	chain      = []byte(`"previous_response_id"`)
+	callPrefix = []byte(`"ci_`)
+)
 
 // MayConcern is the first half of the gate (decision 4): a scan that lets
 // nearly every other request through without a parse. chained says that there
 // are records which a previous_response_id could name.
 func MayConcern(body []byte, chained bool) bool {
-	return namesTool(body) || escapesLetters(body) || chained && bytes.Contains(body, chain)
+	return namesTool(body) || escapesLetters(body) ||
+		chained && (bytes.Contains(body, chain) || bytes.Contains(body, callPrefix))
 }
 
 // namesTool looks for the tool's name by its underscore, which is rarer in
@@ -103,11 +108,11 @@ func (i *Interceptor) Inspect(body []byte, owner sandbox.Owner) bool {
 		}
 		switch key {
 		case "tools":
-			if hasType(value, "code_interpreter", nil) {
+			if hasType(value, "code_interpreter", i.mayServe) {
 				return true
 			}
 		case "input":
-			if hasType(value, "code_interpreter_call", i.ours) {
+			if hasType(value, "code_interpreter_call", i.ours) || i.refers(value, owner) {
 				return true
 			}
 		case "previous_response_id":
@@ -122,6 +127,30 @@ func (i *Interceptor) Inspect(body []byte, owner sandbox.Owner) bool {
 // pool; without the tool in the request, others are the upstream's business.
 func (i *Interceptor) ours(item *rawjson.Object) bool {
 	return i.Pool.Minted(item.Str("container_id"))
+}
+
+// mayServe reports whether a native tool is for us: its container is not the
+// id of another's, which only the upstream can know (decision 9).
+func (i *Interceptor) mayServe(tool *rawjson.Object) bool {
+	id, ok := rawjson.Unquote(tool.Get("container"))
+	return !ok || id == "" || i.Pool.Minted(id)
+}
+
+// refers reports whether the input refers to a call of ours by its id.
+func (i *Interceptor) refers(input rawjson.Value, owner sandbox.Owner) bool {
+	if i.Records.Empty() {
+		return false
+	}
+	elements, _ := rawjson.Elements(input)
+	for _, e := range elements {
+		if e.Kind() != '{' {
+			continue
+		}
+		if o, err := rawjson.ParseLenient(e); err == nil && i.refersToOurs(owner, o) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasType reports whether the array holds an object of the type that also

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/codeinterp/caddy-code-interpreter/internal/rawjson"
+	"github.com/codeinterp/caddy-code-interpreter/sandbox"
 )
 
 // rewriteInput makes a list of items of the client's input and translates the
@@ -28,6 +29,11 @@ func (i *Interceptor) rewriteInput(req *request) error {
 	}
 	for _, item := range items {
 		o, err := rawjson.ParseLenient(item)
+		if err == nil && i.refersToOurs(req.owner, o) {
+			call, output := i.historyCall(req, o)
+			req.input = append(req.input, call, output)
+			continue
+		}
 		if err != nil || o.Str("type") != "code_interpreter_call" || !req.hasTool && !i.ours(o) {
 			req.input = append(req.input, item)
 			continue
@@ -41,16 +47,29 @@ func (i *Interceptor) rewriteInput(req *request) error {
 	return nil
 }
 
+// refersToOurs reports whether an item_reference names a call of ours, which
+// the upstream knows under another id. Its type may be left out.
+func (i *Interceptor) refersToOurs(owner sandbox.Owner, item *rawjson.Object) bool {
+	if typ := item.Str("type"); typ != "item_reference" && (typ != "" || item.Has("role")) {
+		return false
+	}
+	_, known := i.Records.Call(owner, item.Str("id"))
+	return known
+}
+
 // historyCall turns a code_interpreter_call back into call and output.
 func (i *Interceptor) historyCall(req *request, item *rawjson.Object) (call, output rawjson.Value) {
 	id := item.Str("id")
 	rec, known := i.Records.Call(req.owner, id)
 	if !known {
-		rec = callRecord{
-			itemID: "fc_" + strings.TrimPrefix(id, "ci_"),
-			callID: "call_" + strings.TrimPrefix(id, "ci_"),
-			output: sentOutputs(item),
+		rest := strings.TrimPrefix(id, "ci_")
+		rec = callRecord{itemID: "fc_" + rest, callID: "call_" + rest, output: sentOutputs(item)}
+		if rest == "" {
+			rec.callID = mintID("call_")
 		}
+	}
+	if item.Str("type") == "code_interpreter_call" {
+		rec.code = item.Str("code")
 	}
 	c := rawjson.New()
 	c.Set("type", rawjson.String("function_call"))
@@ -59,7 +78,7 @@ func (i *Interceptor) historyCall(req *request, item *rawjson.Object) (call, out
 	}
 	c.Set("call_id", rawjson.String(clip(rec.callID, 64)))
 	c.Set("name", rawjson.String(req.toolName))
-	c.Set("arguments", rawjson.String(cleanArguments(item.Str("code"))))
+	c.Set("arguments", rawjson.String(cleanArguments(rec.code)))
 	c.Set("status", rawjson.String("completed"))
 	return c.Bytes(), functionOutput(clip(rec.callID, 64), rec.output)
 }

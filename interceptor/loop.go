@@ -178,19 +178,21 @@ func (ex *exchange) answer(ctx context.Context, t *turn, last bool) (more bool, 
 			}
 			continue
 		}
+		text := limitReached
 		if cut || last {
 			it.call.status = statusIncomplete
-			if err := ex.view.called(it); err != nil {
-				return false, err
-			}
-			continue
+			err = ex.view.called(it)
+		} else {
+			text, err = ex.execute(ctx, it)
 		}
-		text, err := ex.execute(ctx, it)
 		if err != nil {
 			return false, err
 		}
+		if it.done == nil {
+			continue // the upstream knows of no call that could be answered
+		}
 		outputs = append(outputs, functionOutput(it.call.callID, text))
-		ex.calls[it.shownID] = callRecord{itemID: it.call.itemID, callID: it.call.callID, output: text}
+		ex.calls[it.shownID] = callRecord{itemID: it.call.itemID, callID: it.call.callID, code: it.call.code.String(), output: text}
 	}
 	ex.unseen = outputs
 	switch {
@@ -259,6 +261,8 @@ func (ex *exchange) execute(ctx context.Context, it *item) (text string, err err
 	c := it.call
 	code, ok := c.runnable()
 	switch {
+	case !ex.req.hasTool:
+		c.status, text = statusFailed, notOffered // the history named it
 	case c.tooLong:
 		c.status, text = statusFailed, codeTooLong
 	case !ok:

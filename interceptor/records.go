@@ -44,6 +44,7 @@ type responseRecord struct {
 // callRecord is what a code_interpreter_call in history stands for.
 type callRecord struct {
 	itemID, callID string // the upstream's
+	code           string
 	output         string // as the model saw it
 }
 
@@ -119,7 +120,7 @@ func (r *Records) keep(rec *record, ttl time.Duration) {
 		return
 	}
 	for id, c := range rec.calls {
-		rec.bytes += len(id) + len(c.output)
+		rec.bytes += len(id) + len(c.code) + len(c.output)
 	}
 	rec.bytes += len(rec.response.final)
 	for _, v := range rec.response.unseen {

@@ -18,6 +18,7 @@ const noOutput = "[The code ran and put out nothing.]"
 const (
 	badArguments  = `[The call was not run: its arguments must be a JSON object of the form {"code": "<Python code>"}. Call again with that.]`
 	codeTooLong   = "[The call was not run: the code is longer than this interpreter takes. Send less code, in several calls.]"
+	notOffered    = "[The call was not run: this function is not available for this request. Answer with what you have.]"
 	limitReached  = "[The call was not run: this request's limit of code executions is reached. Answer with what you have.]"
 	sandboxBusy   = "[The call was not run: the code interpreter is busy. Try again.]"
 	sandboxFailed = "[The code interpreter failed and could not run the code. Tell the user, or try once more.]"

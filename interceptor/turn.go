@@ -147,6 +147,7 @@ func (r *turnReader) finish() error {
 		return nil
 	}
 	r.turn.response, r.turn.ended = o, true
+	r.judge()
 	if r.live != nil {
 		if err := r.live.begin(r.turn, o); err != nil {
 			return err
@@ -189,29 +190,36 @@ func (r *turnReader) decoded() ([]byte, error) {
 }
 
 // addUnstreamed takes over items that only the final response holds, and the
-// final form of those whose done event was missing.
+// final form of those whose done event was missing. The final response may
+// give an item no id or another one than its events did, and may leave items
+// out (wire/openai.md 4.3), so that the rest pair up by type, in order.
 func (r *turnReader) addUnstreamed() error {
 	if r.turn.response == nil {
 		return nil
 	}
 	output, _ := r.turn.response.Arr("output")
-	streamed := len(r.turn.items)
-	for n, v := range output {
+	final := make([]*rawjson.Object, 0, len(output))
+	pairs := make([]*item, 0, len(output))
+	paired := map[*item]bool{}
+	for _, v := range output {
 		o, err := rawjson.ParseLenient(v)
 		if err != nil {
 			continue
 		}
-		it := r.byID(o.Str("id"))
-		if it == nil && n < streamed && r.turn.items[n].done == nil {
-			it = r.turn.items[n]
-		}
-		if it == nil && n < streamed && r.turn.items[n].typ == o.Str("type") {
-			continue // the same item under another id
+		it := r.unpaired(paired, func(it *item) bool { return it.id != "" && it.id == o.Str("id") })
+		final, pairs = append(final, o), append(pairs, it)
+	}
+	for n, o := range final {
+		it := pairs[n]
+		if it == nil {
+			it = r.unpaired(paired, func(it *item) bool { return it.typ == o.Str("type") })
 		}
 		if it == nil {
+			var err error
 			if it, err = r.add(o, -1); err != nil {
 				return err
 			}
+			paired[it] = true
 		}
 		if it.done == nil {
 			if err := r.complete(it, o); err != nil {
@@ -222,16 +230,26 @@ func (r *turnReader) addUnstreamed() error {
 	return nil
 }
 
-func (r *turnReader) byID(id string) *item {
-	if id == "" {
-		return nil
-	}
+// unpaired finds the first item that fits and marks it.
+func (r *turnReader) unpaired(paired map[*item]bool, fits func(*item) bool) *item {
 	for _, it := range r.turn.items {
-		if it.id == id {
+		if !paired[it] && fits(it) {
+			paired[it] = true
 			return it
 		}
 	}
 	return nil
+}
+
+// byID finds an item by its id: of several the open one, else the last.
+func (r *turnReader) byID(id string) *item {
+	var found *item
+	for _, it := range r.turn.items {
+		if id != "" && it.id == id && (found == nil || found.done != nil || it.done == nil) {
+			found = it
+		}
+	}
+	return found
 }
 
 // add begins an item.

@@ -21,10 +21,10 @@ func (r *turnReader) event(e sse.Event) error {
 		typ = e.Type
 	}
 	switch {
+	case r.turn.ended:
+		return nil
 	case typ == "error" || !rawjson.IsNull(o.Get("error")):
 		r.fail(o)
-		return nil
-	case r.turn.ended:
 		return nil
 	}
 	switch typ {
@@ -78,10 +78,17 @@ func (r *turnReader) end(response *rawjson.Object) error {
 		return err
 	}
 	r.turn.response, r.turn.ended = response, true
-	if !rawjson.IsNull(response.Get("error")) {
-		r.fail(response)
-	}
+	r.judge()
 	return nil
+}
+
+// judge takes a response that has ended without success for a failure, so that
+// no code of it runs.
+func (r *turnReader) judge() {
+	o := r.turn.response
+	if s := o.Str("status"); s == statusFailed || s == "cancelled" || !rawjson.IsNull(o.Get("error")) {
+		r.fail(o)
+	}
 }
 
 // fail takes the upstream's word that it failed, whatever its shape: OpenAI's
