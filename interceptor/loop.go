@@ -277,11 +277,11 @@ func (ex *exchange) execute(ctx context.Context, it *item) (text string, err err
 		ex.executions++
 		ex.builtin++
 		report, err := ex.lease.Run(ctx, code)
+		ex.logExecution(code, report, err)
 		switch {
 		case ctx.Err() != nil:
 			return "", ErrClientGone
 		case err != nil:
-			ex.i.Log.Warn("execution failed", zap.String("container", ex.lease.ID()), zap.Error(err))
 			c.status, text = statusFailed, failureText(err)
 		default:
 			c.status, c.outputs = statusCompleted, report.Outputs
