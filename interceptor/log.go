@@ -23,7 +23,7 @@ func (ex *exchange) logExecution(code string, report sandbox.Report, err error) 
 		zap.Int("turn", ex.turns),
 		zap.Int("code_bytes", len(code)),
 		zap.Int("output_bytes", outputBytes(report.Outputs)),
-		zap.String("outcome", outcomeName(report)),
+		zap.String("outcome", outcomeName(report, err)),
 		zap.Bool("state_lost", report.Lost || report.StateLost),
 		zap.Duration("duration", report.Duration),
 		zap.Error(err),
@@ -38,8 +38,10 @@ func outputBytes(outputs []sandbox.Output) int {
 	return n
 }
 
-func outcomeName(r sandbox.Report) string {
+func outcomeName(r sandbox.Report, err error) string {
 	switch {
+	case err != nil:
+		return "failed"
 	case r.TimedOut:
 		return "timed out"
 	case r.Flooded:
