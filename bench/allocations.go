@@ -45,7 +45,7 @@ func passThroughAllocations(python string) (allocated, error) {
 		return testing.Benchmark(func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				r := httptest.NewRequest("POST", "/v1/chat/completions", bytes.NewReader(body))
+				r := httptest.NewRequest("POST", "/v1/responses", bytes.NewReader(body))
 				r.Header.Set("Content-Type", "application/json")
 				r = caddyhttp.PrepareRequest(r, caddyserver.NewReplacer(), w, nil)
 				if err = serve(r); err != nil {

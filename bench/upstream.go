@@ -22,12 +22,14 @@ func startUpstream() *httptest.Server {
 	frames := streamFrames()
 
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+	whole := func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(completion)))
 		_, _ = w.Write(completion)
-	})
+	}
+	mux.HandleFunc("POST /v1/chat/completions", whole)
+	mux.HandleFunc("POST /whole/responses", whole)
 	// Each event goes out by itself, as from a model.
 	mux.HandleFunc("POST /v1/responses", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
