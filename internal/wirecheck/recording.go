@@ -14,7 +14,7 @@ var testdata embed.FS
 //
 //	01  three calls with outputs, a message with a citation
 //	03  three calls in a row without outputs, a reasoning summary
-//	05  messages and calls by turns, files, an inline image
+//	05  calls and messages by turns, files, an inline image
 //	09  a function call
 func Recording(name string) []Event {
 	events, err := ParseStream(RecordingSSE(name))
