@@ -16,6 +16,7 @@ import (
 type clientStream struct {
 	w     http.ResponseWriter
 	every time.Duration
+	gone  func() // called when a write fails
 
 	mu     sync.Mutex
 	next   int64 // sequence_number
@@ -26,8 +27,8 @@ type clientStream struct {
 	done   chan struct{}
 }
 
-func newClientStream(w http.ResponseWriter, every time.Duration) *clientStream {
-	return &clientStream{w: w, every: every}
+func newClientStream(w http.ResponseWriter, every time.Duration, gone func()) *clientStream {
+	return &clientStream{w: w, every: every, gone: gone}
 }
 
 // open sends the headers, those of the first turn, and starts the keep-alive.
@@ -92,6 +93,7 @@ func (c *clientStream) write(p []byte) error {
 	}
 	if err != nil {
 		c.err = fmt.Errorf("%w: writing to the client: %w", ErrClientGone, err)
+		c.gone()
 	}
 	return c.err
 }

@@ -71,8 +71,10 @@ func (i *Interceptor) newExchange(req *request, lease *sandbox.Lease, up Upstrea
 
 // run drives the turns to the end of the response.
 func (ex *exchange) run(ctx context.Context, w http.ResponseWriter) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	if ex.req.stream {
-		ex.view = newStreamView(ex, w)
+		ex.view = newStreamView(ex, w, cancel)
 	} else {
 		ex.view = &jsonView{ex: ex, w: w}
 	}

@@ -7,6 +7,11 @@ import (
 	"github.com/codeinterp/caddy-code-interpreter/internal/sse"
 )
 
+const (
+	argumentsDelta = "response.function_call_arguments.delta"
+	argumentsDone  = "response.function_call_arguments.done"
+)
+
 // event takes one event of the upstream's stream.
 func (r *turnReader) event(e sse.Event) error {
 	if len(e.Data) == 0 || string(e.Data) == "[DONE]" {
@@ -148,12 +153,12 @@ func (r *turnReader) itemEvent(typ string, o *rawjson.Object) error {
 		return r.relay(it, typ, o)
 	}
 	switch typ {
-	case "response.function_call_arguments.delta":
+	case argumentsDelta:
 		delta := it.call.push(o.Str("delta"), r.ex.i.Config.MaxCode)
 		if r.live != nil && delta != "" {
 			return r.live.code(it, delta)
 		}
-	case "response.function_call_arguments.done":
+	case argumentsDone:
 		return r.arguments(it, o.Str("arguments"))
 	}
 	return nil

@@ -29,6 +29,8 @@ type itemStream struct {
 	index int    // output_index
 	code  int    // bytes of the code that were sent
 	held  []held // events that wait for the head to be over
+
+	arguments bool // deltas of a client's call's arguments were sent
 }
 
 type held struct {
@@ -36,8 +38,9 @@ type held struct {
 	data *rawjson.Object
 }
 
-func newStreamView(ex *exchange, w http.ResponseWriter) *streamView {
-	return &streamView{ex: ex, client: newClientStream(w, ex.i.Config.Keepalive)}
+// newStreamView returns a view that calls gone when the client is.
+func newStreamView(ex *exchange, w http.ResponseWriter, gone func()) *streamView {
+	return &streamView{ex: ex, client: newClientStream(w, ex.i.Config.Keepalive, gone)}
 }
 
 func (v *streamView) live() live  { return v }
@@ -155,8 +158,31 @@ func (v *streamView) send(it *item, typ string, data *rawjson.Object) error {
 		}
 	default:
 		data.Set("item_id", rawjson.String(it.shownID))
+		if err := v.completeArguments(it, typ, data); err != nil {
+			return err
+		}
 	}
 	return v.client.event(typ, data)
+}
+
+// completeArguments makes up the delta of a client's function call that an
+// upstream left out (LM Studio, wire/openai.md 4.3).
+func (v *streamView) completeArguments(it *item, typ string, data *rawjson.Object) error {
+	switch typ {
+	case argumentsDelta:
+		it.stream.arguments = true
+	case argumentsDone:
+		if it.stream.arguments || data.Str("arguments") == "" {
+			return nil
+		}
+		o := data.Clone()
+		o.Delete("arguments")
+		o.Delete("name")
+		o.Set("type", rawjson.String(argumentsDelta))
+		o.Set("delta", data.Get("arguments"))
+		return v.client.event(argumentsDelta, o)
+	}
+	return nil
 }
 
 // sendCode shows of our call what has not been shown yet.
@@ -335,8 +361,8 @@ func synthesize(item *rawjson.Object) []held {
 	case "function_call":
 		begun.Set("arguments", rawjson.String(""))
 		add("response.output_item.added", member{"item", begun.Bytes()})
-		add("response.function_call_arguments.delta", member{"delta", item.Get("arguments")})
-		add("response.function_call_arguments.done", member{"arguments", item.Get("arguments")})
+		add(argumentsDelta, member{"delta", item.Get("arguments")})
+		add(argumentsDone, member{"arguments", item.Get("arguments")})
 	default:
 		add("response.output_item.added", member{"item", begun.Bytes()})
 	}
