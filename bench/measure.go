@@ -166,8 +166,8 @@ func sendOne(ctx context.Context, c benchCase, url string, buffer []byte) error 
 	for {
 		n, err := response.Body.Read(buffer)
 		tail = append(tail, buffer[:n]...)
-		if len(tail) > 4<<10 {
-			tail = append(tail[:0], tail[len(tail)-4<<10:]...)
+		if len(tail) > 64<<10 { // the last event holds the whole text once more
+			tail = append(tail[:0], tail[len(tail)-64<<10:]...)
 		}
 		if errors.Is(err, io.EOF) {
 			break

@@ -72,18 +72,21 @@ func namesTool(body []byte) bool {
 }
 
 // escapesLetters looks for letters spelled as \u00XX, as JSON may spell those
-// of the name; ASCII letters and '_' all lie in 0x40 to 0x7f.
+// of the name; ASCII letters and '_' all lie in 0x40 to 0x7f. It looks for the
+// zero, since text in JSON has a backslash at every quote and line end.
 func escapesLetters(body []byte) bool {
-	for {
-		at := bytes.IndexByte(body, '\\')
-		if at < 0 || len(body)-at < 6 {
+	for at := 0; ; at++ {
+		next := bytes.IndexByte(body[at:], '0')
+		if next < 0 {
 			return false
 		}
-		body = body[at+1:]
-		if body[0] == 'u' && body[1] == '0' && body[2] == '0' && body[3] >= '4' && body[3] <= '7' {
+		at += next
+		if at < 2 || body[at-1] != 'u' || body[at-2] != '\\' || len(body)-at < 3 {
+			continue
+		}
+		if body[at+1] == '0' && body[at+2] >= '4' && body[at+2] <= '7' {
 			return true
 		}
-		body = body[1:] // what is escaped, be it a backslash
 	}
 }
 
