@@ -2,6 +2,7 @@ package local
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"sync"
 	"syscall"
@@ -21,8 +22,8 @@ const chunk = 32 << 10
 //
 // Whoever reads does so under mu and hands on before letting go of it, so
 // that what is handed on is in the order of what was read. The runner writes
-// out all text before it sends a frame; text that is in the pipe when a frame
-// arrives came before it.
+// out all text before it sends a frame, and goes on only when the frame was
+// handed on; text that is in the pipe when a frame arrives came before it.
 type execution struct {
 	cell   uint32
 	pipe   *os.File
@@ -104,7 +105,7 @@ func (e *execution) drain() {
 }
 
 // readFrames reads the channel until the frame that ends this execution.
-func (e *execution) readFrames(r *bufio.Reader) {
+func (e *execution) readFrames(r *bufio.Reader, confirm io.Writer) {
 	for {
 		f, err := readFrame(r)
 		if err != nil {
@@ -118,6 +119,7 @@ func (e *execution) readFrames(r *bufio.Reader) {
 		e.drain()
 		if out, ok := f.output(); ok {
 			e.push(event{output: out})
+			_, _ = confirm.Write([]byte{'.'}) // else reading will fail
 		}
 		if f.kind == frameDone {
 			e.push(event{done: true, result: f.result()})

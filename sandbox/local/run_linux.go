@@ -68,7 +68,7 @@ func (c *container) begin(ctx context.Context, code string) (*execution, error) 
 	}
 	c.readers.Add(2)
 	go func() { defer c.readers.Done(); e.pump() }()
-	go func() { defer c.readers.Done(); e.readFrames(c.frames) }()
+	go func() { defer c.readers.Done(); e.readFrames(c.frames, c.channel) }()
 	return e, nil
 }
 

@@ -11,28 +11,32 @@ The channel (descriptor 3) carries one message for each cell:
     host -> runner   length, cell (4 bytes each, big-endian), source, and as
                      ancillary data the pipe that descriptors 1 and 2 become
     runner -> host   kind (1 byte), cell, length, payload
+    host -> runner   one byte when it has handed on what a frame shows; only
+                     then the code goes on, so that later text comes later
 """
 import builtins
 
-__builtins__ = dict(vars(builtins))
+__builtins__ = BUILTINS = dict(vars(builtins))
 
+# The modules below those that code knows and patches.
 import _ast
+import _signal
 import _socket
+import _struct
 import _thread
 import io
 import linecache
-import os
-import signal
-import struct
+import posix
 import sys
 import traceback
 
 RUNNER = __file__
-PID = os.getpid()
+PID = posix.getpid()
 MAIN_THREAD = _thread.get_ident()
 CHANNEL = _socket.socket(fileno=3)
 MAIN = type(sys)("__main__")  # pickle finds the code's classes there
 SELF = sys.modules["__main__"]
+FrameSummary, TracebackException = traceback.FrameSummary, traceback.TracebackException
 
 AWAIT = 0x2000  # compile flag: await is allowed outside of functions
 PARSE = AWAIT | 0x400
@@ -53,6 +57,8 @@ class State:
 
     cell = 0
     active = False  # an interrupt may be raised
+    sending = False  # a frame is being sent
+    interrupted = False  # meanwhile
     images = 0
     image_bytes = 0
     old_threads = ()  # threads of earlier cells
@@ -130,6 +136,10 @@ def restore_streams():
         setattr(sys, name, stream)
         setattr(sys, "__%s__" % name, stream)
     sys.stdin = sys.__stdin__ = STDIN
+    try:
+        posix.fstat(0)
+    except OSError:
+        posix.set_inheritable(posix.open("/dev/null", posix.O_RDONLY), True)
 
 
 def flush_all():
@@ -161,42 +171,52 @@ def receive(count, fds=None):
         else:
             part, ancillary, _, _ = CHANNEL.recvmsg(count - len(data), 64)
             for _, _, value in ancillary:
-                fds.extend(struct.unpack("%di" % (len(value) // 4), value))
+                fds.extend(_struct.unpack("%di" % (len(value) // 4), value))
         if not part:
-            os._exit(0)
+            posix._exit(0)
         data += part
     return data
 
 
 def next_cell():
     fds = []
-    length, cell = struct.unpack(">II", receive(8, fds))
+    length, cell = _struct.unpack(">II", receive(8, fds))
     source = receive(length)
     for fd in fds:
-        os.dup2(fd, 1)
-        os.dup2(fd, 2)
-        os.close(fd)
+        posix.dup2(fd, 1)
+        posix.dup2(fd, 2)
+        if fd not in (1, 2):  # it is when the code had closed them
+            posix.close(fd)
     return cell, source
 
 
 SENDING = _thread.allocate_lock()
-ALL_SIGNALS = signal.valid_signals()
+SHOWN = (b"V", b"T", b"I")  # frames that the host confirms
+ALL_SIGNALS = _signal.valid_signals()
 
 
 def send(kind, payload=b""):
     """Sends a frame, after all output that the code made before it.
 
-    No signal handler of the code's may break a frame apart."""
-    if os.getpid() != PID or outdated():
+    No signal handler may break a frame apart. Blocking signals does not keep
+    other threads from receiving them, so an interrupt waits besides."""
+    if posix.getpid() != PID or outdated():
         return
     flush_all()
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ALL_SIGNALS)
-    try:
-        with SENDING:
-            CHANNEL.sendall(struct.pack(">cII", kind, State.cell, len(payload)))
+    with SENDING:
+        mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, ALL_SIGNALS)
+        State.sending = True
+        try:
+            CHANNEL.sendall(_struct.pack(">cII", kind, State.cell, len(payload)))
             CHANNEL.sendall(payload)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            if kind in SHOWN:
+                receive(1)
+        finally:
+            State.sending = False
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
+    if State.interrupted:
+        State.interrupted = False
+        interrupt(_signal.SIGINT, None)
 
 
 def send_text(kind, text):
@@ -209,29 +229,35 @@ def send_text(kind, text):
 
 def leave_child():
     """In a process that the code forked, the channel is not to be touched."""
-    os.close(CHANNEL.detach())
+    posix.close(CHANNEL.detach())
 
 
 # --- signals
 
 
 def interrupt(signum, frame):
-    if State.active and os.getpid() == PID:
+    if State.sending:
+        State.interrupted = True
+    elif State.active and posix.getpid() == PID:
         raise KeyboardInterrupt
 
 
 def default_signals():
     for number in ALL_SIGNALS:
-        if number in (signal.SIGKILL, signal.SIGSTOP):
+        if number in (_signal.SIGKILL, _signal.SIGSTOP):
             continue
-        wanted = {signal.SIGINT: interrupt, signal.SIGPIPE: signal.SIG_IGN}.get(number, signal.SIG_DFL)
-        if signal.getsignal(number) is not wanted:
+        wanted = _signal.SIG_DFL
+        if number == _signal.SIGINT:
+            wanted = interrupt
+        elif number in (_signal.SIGPIPE, _signal.SIGXFSZ):
+            wanted = _signal.SIG_IGN  # Python's own default: they are errors of a call
+        if _signal.getsignal(number) is not wanted:
             try:
-                signal.signal(number, wanted)
+                _signal.signal(number, wanted)
             except (OSError, ValueError):
                 pass
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    _signal.setitimer(_signal.ITIMER_REAL, 0)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
 
 
 # --- values and pictures
@@ -296,7 +322,7 @@ def note(text):
 
 
 def send_image(data):
-    if not State.active or os.getpid() != PID or outdated():
+    if not State.active or posix.getpid() != PID or outdated():
         return
     State.images += 1
     if State.images > MAX_IMAGES:
@@ -336,7 +362,7 @@ def draw(figure):
 
 def show_figures(*_, **__):
     """Stands in for plt.show: shows the open figures here, and closes them."""
-    if not State.active or os.getpid() != PID or outdated():
+    if not State.active or posix.getpid() != PID or outdated():
         return
     for manager in managers():
         try:
@@ -387,6 +413,8 @@ SOURCES = {}  # file name of a cell → its entry in linecache
 
 
 def remember(name, source):
+    if not isinstance(linecache.cache, dict):
+        linecache.cache = {}
     lines = [line + "\n" for line in source.split("\n")]
     SOURCES[name] = (len(source), None, lines, name)
     while len(SOURCES) > MAX_SOURCES:
@@ -404,7 +432,7 @@ def clean(report, depth=0):
     stack = [frame for frame in report.stack if frame.filename != RUNNER]
     if len(stack) > MAX_FRAMES:
         half = MAX_FRAMES // 2
-        gap = traceback.FrameSummary("<%d frames left out>" % (len(stack) - 2 * half), 0, "…", lookup_line=False, line="")
+        gap = FrameSummary("<%d frames left out>" % (len(stack) - 2 * half), 0, "…", lookup_line=False, line="")
         stack[half:-half] = [gap]
     report.stack[:] = stack
     clean(report.__cause__, depth + 1)
@@ -417,8 +445,8 @@ def describe(error):
     """The traceback, and its last line for those who want it short."""
     kind = type(error)
     try:
-        linecache.cache.update(SOURCES)
-        report = traceback.TracebackException(kind, error, error.__traceback__, compact=True)
+        linecache.cache.update(SOURCES)  # some clear it
+        report = TracebackException(kind, error, error.__traceback__)
         clean(report)
         text = "".join(report.format())
         detail = "".join(report.format_exception_only()).strip()
@@ -469,6 +497,8 @@ def execute(source, name):
             show_figures()
             return None
         except SystemExit as error:
+            if posix.getpid() != PID:
+                finish_child(error.code)
             show_figures()
             detail = "SystemExit" if error.code is None else "SystemExit: %s" % (error.code,)
             return detail + "\n(this ends the cell, not the interpreter)\n", detail[:300]
@@ -479,15 +509,18 @@ def execute(source, name):
         return describe(error)
     finally:
         State.active = False
+        for key, value in BUILTINS.items():  # what the code deleted
+            vars(builtins).setdefault(key, value)
 
 
-def finish_child(outcome):
+def finish_child(code):
     """Ends a process that the code forked and that came to the end of the cell:
-    it must not go on as a second runner."""
-    if outcome is not None:
-        note(outcome[0])
+    it must not go on as a second runner. Like sys.exit with that code."""
+    if code is not None and not isinstance(code, int):
+        STREAMS["stderr"].write("%s\n" % (code,))
+        code = 1
     flush_all()
-    os._exit(0 if outcome is None else 1)
+    posix._exit((code or 0) & 0xFF)
 
 
 def decode(data):
@@ -547,8 +580,8 @@ def one_cell():
     except BaseException as error:
         State.active = False
         outcome = describe(error)
-    if os.getpid() != PID:
-        finish_child(outcome)
+    if posix.getpid() != PID:
+        finish_child(outcome and outcome[0].rstrip())
     default_signals()  # a handler of the code's shall not run in the runner
     MODULES.update(sys.modules)
     if outcome is not None:
@@ -558,8 +591,8 @@ def one_cell():
 
 
 def main():
-    os.set_inheritable(3, False)
-    os.register_at_fork(after_in_child=leave_child)
+    posix.set_inheritable(3, False)
+    posix.register_at_fork(after_in_child=leave_child)
     sys.path[0] = ""  # modules in the current directory, as in a notebook
     sys.argv = [""]
     sys.meta_path.insert(0, PyplotFinder)
