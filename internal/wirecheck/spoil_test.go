@@ -79,8 +79,10 @@ func member(v any, step string) any {
 // renumber makes sequence numbers right after events were moved, so that they
 // are not what the checker finds.
 func (s *stream) renumber() {
-	for i := range s.events {
-		s.edit(i, func(m object) { m["sequence_number"] = i })
+	for i, e := range s.events {
+		if !mustDecode(e).is("sequence_number", i) {
+			s.edit(i, func(m object) { m["sequence_number"] = i })
+		}
 	}
 }
 
