@@ -30,6 +30,7 @@ type upstream struct {
 	uri    string
 	header http.Header
 	groups map[string]struct{} // the route groups that were satisfied at entry
+	turns  int
 }
 
 // routeGroup is the context key under which Caddy notes which groups of routes
@@ -63,6 +64,11 @@ func (u *upstream) restore(body []byte) {
 	}
 	for _, name := range notOnTurns {
 		r.Header.Del(name)
+	}
+	if u.turns++; u.turns > 1 {
+		// It is of the client's request and its first turn; an upstream that
+		// honours it would answer another body with the first one's answer.
+		r.Header.Del("Idempotency-Key")
 	}
 	r.TransferEncoding, r.Trailer = nil, nil
 	r.ContentLength = int64(len(body))
