@@ -22,6 +22,7 @@ const (
 // call is one call of our function: the upstream's function_call and the
 // client's code_interpreter_call in one.
 type call struct {
+	pieces   pieceReader
 	reader   codeReader
 	code     strings.Builder // what of the code has been read
 	tooLong  bool            // the code passes max_code; the rest is dropped

@@ -154,7 +154,7 @@ func (r *turnReader) itemEvent(typ string, o *rawjson.Object) error {
 	}
 	switch typ {
 	case argumentsDelta:
-		delta := it.call.push(o.Str("delta"), r.ex.i.Config.MaxCode)
+		delta := it.call.push(it.call.pieces.text(o.Get("delta")), r.ex.i.Config.MaxCode)
 		if r.live != nil && delta != "" {
 			return r.live.code(it, delta)
 		}
