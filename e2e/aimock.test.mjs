@@ -26,7 +26,7 @@ before(async () => {
   mock.on({ userMessage: 'two rounds', turnIndex: 2 }, { content: 'Twenty-one.' });
   mock.on({ userMessage: 'in parallel', hasToolResult: false }, { toolCalls: [run('y = 5\n'), run('print(y * 2)\n')] });
   mock.on({ userMessage: 'in parallel', hasToolResult: true }, { content: 'Ten.' });
-  mock.on({ userMessage: 'an error', turnIndex: 0 }, { toolCalls: [run('print(1/0)\n')] });
+  mock.on({ userMessage: 'an error', hasToolResult: false }, { toolCalls: [run('print(1/0)\n')] });
   mock.on({ userMessage: 'an error', toolResultContains: 'ZeroDivisionError' }, { toolCalls: [run('print(1/2)\n')] });
   mock.on({ userMessage: 'an error', toolResultContains: '0.5' }, { content: 'Half.' });
   mock.on({ userMessage: 'not JSON', hasToolResult: false }, { toolCalls: [{ name: toolName, arguments: 'print("raw")\n' }] });

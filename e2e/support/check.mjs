@@ -11,7 +11,7 @@ export function ask(blocks, words = '') {
 // checkCall checks a code_interpreter_call item and returns it.
 export function checkCall(item, { code, logs }) {
   assert.equal(item.type, 'code_interpreter_call');
-  assert.match(item.id, /^ci_\w+$/);
+  assert.match(item.id, /^ci_[\w-]+$/);
   assert.match(item.container_id, /^cntr_[0-9a-f]{48}$/);
   assert.equal(item.status, 'completed');
   assert.equal(item.code, code + '\n');

@@ -73,8 +73,8 @@ type chatCall struct {
 
 // readMessages checks the messages and takes from them what the script needs.
 func (c *conversation) readMessages(messages []fields) *apiError {
-	names := make(map[string]string) // of the calls, by call id
-	var open []string                // calls without their output yet
+	calls := make(map[string]chatCall) // by call id
+	var open []string                  // calls without their output yet
 	for i, message := range messages {
 		where := fmt.Sprintf("messages.[%d]", i)
 		for key := range message {
@@ -91,11 +91,11 @@ func (c *conversation) readMessages(messages []fields) *apiError {
 			c.user, c.results = contentText(message["content"]), nil
 		case "system", "developer":
 		case "assistant":
-			var calls []chatCall
-			if message.has("tool_calls") && json.Unmarshal(message["tool_calls"], &calls) != nil {
+			var made []chatCall
+			if message.has("tool_calls") && json.Unmarshal(message["tool_calls"], &made) != nil {
 				return invalid(where+".tool_calls", "invalid_type", "Invalid type for 'tool_calls'.")
 			}
-			for j, call := range calls {
+			for j, call := range made {
 				at := fmt.Sprintf("%s.tool_calls[%d]", where, j)
 				if call.ID == "" || call.Type != "function" || !functionName.MatchString(call.Function.Name) {
 					return invalid(at, "invalid_value", fmt.Sprintf("Invalid '%s': a call needs an id, the type 'function' and a name.", at))
@@ -104,7 +104,7 @@ func (c *conversation) readMessages(messages []fields) *apiError {
 					return err
 				}
 				open = append(open, call.ID)
-				names[call.ID] = call.Function.Name
+				calls[call.ID] = call
 			}
 		case "tool":
 			at := slices.Index(open, callID)
@@ -112,7 +112,8 @@ func (c *conversation) readMessages(messages []fields) *apiError {
 				return invalid(where+".role", "", "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
 			}
 			open = slices.Delete(open, at, at+1)
-			c.results = append(c.results, result{names[callID], contentText(message["content"])})
+			call := calls[callID].Function
+			c.results = append(c.results, newResult(call.Name, call.Arguments, contentText(message["content"])))
 		default:
 			return invalid(where+".role", "invalid_value", fmt.Sprintf("Invalid value: '%s'.", role))
 		}

@@ -72,7 +72,7 @@ func (m *Model) readItems(all []json.RawMessage, at int) (user string, results [
 		return "", nil, err
 	}
 
-	names := make(map[string]string) // of the calls, by call id
+	calls := make(map[string]fields) // by call id
 	for _, item := range items {
 		switch kindOf(item) {
 		case "message":
@@ -80,9 +80,10 @@ func (m *Model) readItems(all []json.RawMessage, at int) (user string, results [
 				user, results = contentText(item["content"]), nil
 			}
 		case "function_call":
-			names[item.text("call_id")] = item.text("name")
+			calls[item.text("call_id")] = item
 		case "function_call_output":
-			results = append(results, result{names[item.text("call_id")], contentText(item["output"])})
+			call := calls[item.text("call_id")]
+			results = append(results, newResult(call.text("name"), call.text("arguments"), contentText(item["output"])))
 		}
 	}
 	return user, results, nil

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,10 +28,19 @@ type choice struct {
 	names []string
 }
 
-// result is the output of one call.
+// result is the output of one call. A call that has code counts as one of the
+// code tool, also when the request no longer declares that.
 type result struct {
-	tool   string
-	output string
+	tool    string
+	hasCode bool
+	output  string
+}
+
+// newResult returns the output of a call.
+func newResult(name, arguments, output string) result {
+	var members fields
+	_ = json.Unmarshal([]byte(arguments), &members)
+	return result{name, members.has("code"), output}
 }
 
 // step is one output item of an answer.
@@ -102,7 +112,7 @@ func (c conversation) calls(words map[string]string, blocks []string) []step {
 	var made int // calls of the code tool since the user's message
 	var last string
 	for _, r := range c.results {
-		if hasCode && r.tool == code.name {
+		if r.hasCode {
 			made++
 			last = r.output
 		}
@@ -172,13 +182,9 @@ func (c conversation) message(said string, hasBlock bool) string {
 		}
 		return "You said: " + said
 	}
-	takesCode := make(map[string]bool)
-	for _, t := range c.tools {
-		takesCode[t.name] = t.takesCode
-	}
 	var code, others []string
 	for _, r := range c.results {
-		if takesCode[r.tool] || r.tool == "" {
+		if r.hasCode {
 			code = append(code, strings.TrimRight(r.output, "\n"))
 		} else {
 			others = append(others, r.tool+" returned:\n"+r.output)
