@@ -175,6 +175,7 @@ func (ex *exchange) answer(ctx context.Context, t *turn, last bool) (more bool, 
 	for _, it := range t.items {
 		if it.call == nil {
 			ex.countBuiltin(it)
+			it.settle(t.status())
 			if err := ex.view.pass(it); err != nil {
 				return false, err
 			}
@@ -305,20 +306,16 @@ func (ex *exchange) end(t *turn, status string, failure *APIError) error {
 	return nil
 }
 
-// passRest shows what there is of a turn that failed, as far as it is whole.
+// passRest shows what there is of a turn that failed.
 func (ex *exchange) passRest(t *turn) error {
 	for _, it := range t.items {
-		var err error
-		switch {
-		case it.call != nil:
+		show := ex.view.pass
+		if it.call != nil {
 			it.call.status = statusIncomplete
-			err = ex.view.called(it)
-		case it.done != nil:
-			err = ex.view.pass(it)
-		default:
-			return nil
+			show = ex.view.called
 		}
-		if err != nil {
+		it.settle(statusIncomplete)
+		if err := show(it); err != nil {
 			return err
 		}
 	}

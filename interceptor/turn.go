@@ -38,6 +38,8 @@ type item struct {
 	index   int64  // the upstream's output_index; -1 when it has none
 	added   *rawjson.Object
 	done    *rawjson.Object // complete, as the upstream ended it
+	draft   draft           // of an item that is not our call
+	closing []held          // events that end it when the upstream did not
 	call    *call           // when it is a call of our function
 	shown   *rawjson.Object // as the client got it
 	shownID string

@@ -150,6 +150,7 @@ func (r *turnReader) itemEvent(typ string, o *rawjson.Object) error {
 		return nil // a vendor's own event: openai-node throws on those (wire/openai.md 7)
 	}
 	if it.call == nil {
+		it.draft.take(typ, o)
 		return r.relay(it, typ, o)
 	}
 	switch typ {

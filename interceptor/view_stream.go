@@ -144,6 +144,9 @@ func (v *streamView) send(it *item, typ string, data *rawjson.Object) error {
 		return nil
 	}
 	if !it.stream.added {
+		if typ == "response.output_item.done" {
+			return v.sendWhole(it, data.Obj("item"))
+		}
 		v.number(it)
 	}
 	data.Set("type", rawjson.String(typ))
@@ -163,6 +166,16 @@ func (v *streamView) send(it *item, typ string, data *rawjson.Object) error {
 		}
 	}
 	return v.client.event(typ, data)
+}
+
+// sendWhole shows an item of which the upstream sent no events before its end.
+func (v *streamView) sendWhole(it *item, item *rawjson.Object) error {
+	for _, e := range synthesize(item) {
+		if err := v.send(it, e.typ, e.data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // completeArguments makes up the delta of a client's function call that an
@@ -275,15 +288,11 @@ func (v *streamView) pass(it *item) error {
 		it.stream.over = true
 		return v.advance()
 	}
+	if it.stream.added || len(it.stream.held) > 0 {
+		it.stream.held = append(it.stream.held, it.closing...)
+	}
 	if err := v.flush(it); err != nil {
 		return err
-	}
-	if !it.stream.added {
-		for _, e := range synthesize(it.done) {
-			if err := v.send(it, e.typ, e.data); err != nil {
-				return err
-			}
-		}
 	}
 	if !it.stream.over {
 		o := rawjson.New()
