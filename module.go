@@ -238,7 +238,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	i := &interceptor.Interceptor{Config: h.config, Pool: pool.pool, Records: pool.records, Log: h.logger}
 
 	owner := h.owner(r)
-	if !i.Inspect(body.plain, owner) || !h.selects(r, body.plain) {
+	// A body over the cap that holds the words may have the tool behind it.
+	cut := !body.whole && interceptor.MayConcern(body.plain, false)
+	if !cut && !i.Inspect(body.plain, owner) || !h.selects(r, body.plain) {
 		return body.passThrough(w, r, next)
 	}
 	if !body.whole {

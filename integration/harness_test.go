@@ -93,6 +93,8 @@ func (b *bed) start(site string) *bed {
 	if err := caddy.Load(b.config(site), true); err != nil {
 		b.t.Fatalf("loading: %v", err)
 	}
+	// What was kept alive leads to the configuration before.
+	b.client.CloseIdleConnections()
 	return b
 }
 
