@@ -122,6 +122,10 @@ http://:%d {
 			<-ended
 		}
 		g.checkWhatWasSeen(t)
+		if t.Failed() {
+			log := g.log.String()
+			t.Logf("the end of Caddy's log:\n%s", log[max(0, len(log)-8<<10):])
+		}
 	})
 
 	address := fmt.Sprintf("127.0.0.1:%d", port)
