@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -209,6 +210,8 @@ func (c *container) interrupt() {
 	select {
 	case <-c.acks:
 	case <-c.dead:
+	case <-time.After(grace):
+		c.kill() // init does not answer
 	}
 }
 

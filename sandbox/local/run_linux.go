@@ -85,7 +85,7 @@ func (c *container) follow(ctx context.Context, e *execution, emit func(sandbox.
 				continue
 			}
 			if interrupted {
-				return sandbox.Result{Outcome: sandbox.Interrupted}, nil
+				return sandbox.Result{Outcome: sandbox.Interrupted, Lost: !c.settle()}, nil
 			}
 			return ev.result, nil
 		case <-ended:
@@ -103,6 +103,26 @@ func (c *container) follow(ctx context.Context, e *execution, emit func(sandbox.
 			return c.autopsy(interrupted, killed)
 		}
 	}
+}
+
+// settle makes sure that an interrupt that came too late does not hit the next
+// execution: the runner gets to answer after it got to the signal.
+func (c *container) settle() bool {
+	_ = c.channel.SetDeadline(time.Now().Add(grace))
+	defer c.channel.SetDeadline(time.Time{})
+	if _, err := c.channel.Write(cellHeader(0, "")); err == nil {
+		for {
+			f, err := readFrame(c.frames)
+			if err != nil {
+				break
+			}
+			if f.kind == frameReady {
+				return true
+			}
+		}
+	}
+	c.kill()
+	return false
 }
 
 // finish hands on what is left of the output when the runner has closed its

@@ -13,6 +13,8 @@ The channel (descriptor 3) carries one message for each cell:
     runner -> host   kind (1 byte), cell, length, payload
     host -> runner   one byte when it has handed on what a frame shows; only
                      then the code goes on, so that later text comes later
+
+A message for cell 0 has no source and is answered by a frame of the kind R.
 """
 import builtins
 
@@ -56,9 +58,10 @@ class State:
     """What belongs to the cell that runs now, and what was before it."""
 
     cell = 0
+    starting = False  # it is about to begin
     active = False  # an interrupt may be raised
     sending = False  # a frame is being sent
-    interrupted = False  # meanwhile
+    interrupted = False  # an interrupt has to wait
     images = 0
     image_bytes = 0
     old_threads = ()  # threads of earlier cells
@@ -181,6 +184,7 @@ def receive(count, fds=None):
 def next_cell():
     fds = []
     length, cell = _struct.unpack(">II", receive(8, fds))
+    State.starting = cell != 0
     source = receive(length)
     for fd in fds:
         posix.dup2(fd, 1)
@@ -236,10 +240,21 @@ def leave_child():
 
 
 def interrupt(signum, frame):
-    if State.sending:
-        State.interrupted = True
-    elif State.active and posix.getpid() == PID:
+    if posix.getpid() != PID:
+        return
+    if State.active and not State.sending:
         raise KeyboardInterrupt
+    # A cell that the host has sent and that has not begun is meant, too. What
+    # comes after a cell has ended is for nobody.
+    if State.sending or State.starting or is_waiting():
+        State.interrupted = True
+
+
+def is_waiting():
+    try:
+        return bool(CHANNEL.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT))
+    except OSError:
+        return False
 
 
 def default_signals():
@@ -489,7 +504,9 @@ def execute(source, name):
     """Runs one cell and returns what is said of its end: None when it is well."""
     try:
         try:
-            State.active = True
+            State.active, State.starting = True, False
+            if State.interrupted:
+                raise KeyboardInterrupt
             first, last = parse(source, name)
             run(first)
             if last is not None:
@@ -508,7 +525,7 @@ def execute(source, name):
     except BaseException as error:  # interrupted while it was described
         return describe(error)
     finally:
-        State.active = False
+        State.active = State.interrupted = False
         for key, value in BUILTINS.items():  # what the code deleted
             vars(builtins).setdefault(key, value)
 
@@ -569,7 +586,11 @@ def end_cell():
 
 
 def one_cell():
-    State.cell, data = next_cell()
+    cell, data = next_cell()
+    if cell == 0:
+        send(b"R")
+        return
+    State.cell = cell
     name = "<cell %d>" % State.cell
     outcome = None
     try:
@@ -578,7 +599,7 @@ def one_cell():
         remember(name, source)
         outcome = execute(source, name)
     except BaseException as error:
-        State.active = False
+        State.active = State.starting = State.interrupted = False
         outcome = describe(error)
     if posix.getpid() != PID:
         finish_child(outcome and outcome[0].rstrip())
@@ -609,4 +630,6 @@ def main():
 
 MODULES = dict(sys.modules)
 if __name__ == "__main__":
-    main()
+    # Called from a frame with other globals, main and all below it look up
+    # their builtins here; Python 3.9 would let them inherit this frame's.
+    eval("main()", {"main": main})
