@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/codeinterp/caddy-code-interpreter/sandbox"
@@ -116,13 +117,13 @@ func TestOutcomesOfCode(t *testing.T) {
 
 func TestTimeOutIsToldToTheModel(t *testing.T) {
 	_, told := toldThen(t, code("1", "while True: pass"), func(b *testbed) {
-		b.i.Config.Limits.ExecTimeout = 1000 * 1000 // 1 ms
+		b.i.Config.Limits.ExecTimeout = 300 * time.Millisecond
 		b.fake.OnRun = func(ctx context.Context, _ *sandboxtest.FakeContainer, _ string, _ func(sandbox.Output)) (sandbox.Result, error) {
 			<-ctx.Done()
 			return sandbox.Result{Outcome: sandbox.Interrupted}, nil
 		}
 	})
-	if !strings.HasPrefix(told, "[The code was stopped: it ran longer than 1ms. Variables and files of earlier calls are still there.]") {
+	if !strings.HasPrefix(told, "[The code was stopped: it ran longer than 300ms. Variables and files of earlier calls are still there.]") {
 		t.Errorf("the model is told %q", told)
 	}
 }

@@ -51,6 +51,7 @@ type exchange struct {
 	usage       rawjson.Value
 	first       *rawjson.Object // response of the first turn
 	upstreamIDs []string        // of the turns' responses
+	upstreamID  string          // of the last one that did not fail
 	shown       []byte          // the final response object, once it is there
 	output      []*rawjson.Object
 	ids         map[string]bool          // item ids that the client has seen
@@ -128,7 +129,10 @@ func (ex *exchange) turn(ctx context.Context, last bool) (*turn, error) {
 		}
 		ex.upstreamIDs = append(ex.upstreamIDs, r.turn.response.Str("id"))
 		ex.usage = addUsage(ex.usage, r.turn.response.Get("usage"))
-		ex.unseen = nil
+		if r.turn.failure == nil {
+			ex.upstreamID, ex.unseen = r.turn.response.Str("id"), nil
+			ex.i.Records.forget(ex.req.owner, ex.req.pending)
+		}
 	}
 	return r.turn, err
 }
@@ -402,17 +406,15 @@ func (ex *exchange) record() {
 	if len(ex.calls) == 0 {
 		return
 	}
-	ex.i.Records.keep(&record{
-		owner: ex.req.owner, id: id, calls: ex.calls,
-		response: ex.responseRecord(),
-	}, ex.i.Config.Limits.TTL)
+	ttl := ex.i.Config.Limits.TTL
+	ex.i.Records.keep(&record{owner: ex.req.owner, id: id, calls: ex.calls, response: ex.responseRecord()}, ttl)
+	if key := ex.req.conversationKey(); key != "" && len(ex.unseen) > 0 {
+		ex.i.Records.keep(&record{owner: ex.req.owner, id: key, response: responseRecord{unseen: ex.unseen, container: ex.lease.ID()}}, ttl)
+	}
 }
 
 func (ex *exchange) responseRecord() responseRecord {
-	rec := responseRecord{unseen: ex.unseen, container: ex.lease.ID(), turns: ex.upstreamIDs}
-	if n := len(rec.turns); n > 0 {
-		rec.upstreamID = rec.turns[n-1]
-	}
+	rec := responseRecord{upstreamID: ex.upstreamID, unseen: ex.unseen, container: ex.lease.ID(), turns: ex.upstreamIDs}
 	if !ex.req.stateless {
 		rec.final = ex.shown
 	}

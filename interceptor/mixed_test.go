@@ -167,3 +167,37 @@ func TestStatelessReasoning(t *testing.T) {
 		t.Error("the call keeps an id that leans on the reasoning")
 	}
 }
+
+// A conversation that a mixed turn left with a call of ours open gets its
+// output with the next request, once.
+func TestConversationAfterAMixedTurn(t *testing.T) {
+	for _, conversation := range []string{`"conv_1"`, `{"id":"conv_1"}`} {
+		more := `,"conversation":` + conversation
+		b := newTestbed(t, script(
+			completed("resp_1", code("1", "a"), weather).json(),
+			completed("resp_2", msg("msg_1", "ok")).json(),
+			completed("resp_3", msg("msg_2", "ok")).json()))
+		b.response(askMixed(`"hi"`, more))
+		b.response(askMixed(`[`+weatherOutput+`]`, more))
+		b.response(askMixed(`"more"`, more))
+		for n, want := range []string{"user", "output:1 output:w", "user"} {
+			if got := brief(decode(t, b.sent[n])["input"].([]any)); got != want {
+				t.Errorf("turn %d gets %q, want %q", n+1, got, want)
+			}
+		}
+	}
+}
+
+// The chain goes on from the last upstream response that is whole.
+func TestChainAfterAFailedTurn(t *testing.T) {
+	b := newTestbed(t, script(
+		completed("resp_1", code("1", "a")).json(),
+		answer{"resp_2", "failed", `,"error":{"code":"x","message":"y"}`, nil}.json(),
+		completed("resp_3", msg("msg_1", "ok")).json()))
+	b.response(ask("hi", ""))
+	b.response(ask("again", `,"previous_response_id":"resp_1"`))
+	last := decode(t, b.sent[2])
+	if got := brief(last["input"].([]any)); got != "output:1 user" || last["previous_response_id"] != "resp_1" {
+		t.Errorf("upstream gets %s", b.sent[2])
+	}
+}

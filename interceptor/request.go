@@ -25,6 +25,7 @@ type request struct {
 	conversation bool // the upstream keeps the items of every turn itself
 
 	input             []rawjson.Value // items, history translated
+	pending           string          // key of the record whose outputs the input begins with
 	container         string          // explicit id
 	historyContainers []string        // newest first
 
@@ -312,9 +313,13 @@ func (i *Interceptor) rewriteInclude(req *request) error {
 
 // rewriteChain follows a previous_response_id that names a record of ours to
 // the last upstream response, and puts the outputs which that has not seen
-// before the new input (decision 11).
+// before the new input (decision 11). The same goes for a conversation whose
+// last response left calls of ours open.
 func (i *Interceptor) rewriteChain(req *request) error {
 	id := req.client.Str("previous_response_id")
+	if key := req.conversationKey(); key != "" {
+		id, req.pending = key, key
+	}
 	if id == "" {
 		return nil
 	}
@@ -322,8 +327,23 @@ func (i *Interceptor) rewriteChain(req *request) error {
 	if !ok {
 		return nil
 	}
-	req.base.Set("previous_response_id", rawjson.String(rec.upstreamID))
+	if req.pending == "" {
+		req.base.Set("previous_response_id", rawjson.String(rec.upstreamID))
+	}
 	req.input = append(append([]rawjson.Value{}, rec.unseen...), req.input...)
 	req.historyContainers = append(req.historyContainers, rec.container)
 	return nil
+}
+
+// conversationKey is the key of a conversation's record, which no response's
+// id is like.
+func (req *request) conversationKey() string {
+	id := req.client.Str("conversation")
+	if o := req.client.Obj("conversation"); o != nil {
+		id = o.Str("id")
+	}
+	if id == "" {
+		return ""
+	}
+	return "conversation " + id
 }
