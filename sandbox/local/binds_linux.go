@@ -17,7 +17,7 @@ var shared = []string{
 	"/usr/local/bin", "/usr/local/lib", "/usr/local/lib64", "/usr/local/share",
 	"/bin", "/sbin", "/lib", "/lib32", "/lib64",
 	"/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/matplotlibrc", "/etc/mime.types",
-	"/etc/python*",
+	"/etc/python*", "/nix/store", "/gnu/store",
 }
 
 // devices are all the devices that a container has.

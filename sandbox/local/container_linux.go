@@ -48,7 +48,7 @@ type container struct {
 	started bytes.Buffer // what was printed while it started; owned by readBoot until dead
 }
 
-func (p *provider) create(ctx context.Context, _ sandbox.Spec) (*container, error) {
+func (p *provider) create(ctx context.Context, _ sandbox.Spec, files []seedFile) (*container, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (p *provider) create(ctx context.Context, _ sandbox.Spec) (*container, erro
 		dead: make(chan struct{}),
 	}
 	spec := p.spec
-	if err := c.launch(p, &spec); err != nil {
+	if err := c.launch(p, &spec, files); err != nil {
 		return nil, fmt.Errorf("starting a container: %w", explain(err))
 	}
 	if err := c.await(ctx, &spec); err != nil {
@@ -76,7 +76,7 @@ func (p *provider) create(ctx context.Context, _ sandbox.Spec) (*container, erro
 }
 
 // launch starts the launcher. After an error nothing is left.
-func (c *container) launch(p *provider, spec *jail.Spec) (err error) {
+func (c *container) launch(p *provider, spec *jail.Spec, files []seedFile) (err error) {
 	uid, gid, free, err := p.takeUser()
 	if err != nil {
 		return err
@@ -95,6 +95,9 @@ func (c *container) launch(p *provider, spec *jail.Spec) (err error) {
 	}
 	if spec.Binds, err = openBinds(p.layout.binds, e); err != nil {
 		return err
+	}
+	for _, f := range files {
+		spec.Files = append(spec.Files, jail.File{Path: f.path, FD: e.pass(f.memo)})
 	}
 	c.cmd = command(e, uid, gid)
 	if err := start(c.cmd); err != nil {

@@ -78,15 +78,18 @@ func TestContainersHaveUsersOfTheirOwn(t *testing.T) {
 	if first == second || first < defaultFirstUID {
 		t.Errorf("got users %d and %d", first, second)
 	}
-	uids.mu.Lock()
-	before := len(uids.taken)
-	uids.mu.Unlock()
+	isTaken := func() bool {
+		uids.mu.Lock()
+		defer uids.mu.Unlock()
+		return uids.taken[uint32(first)]
+	}
+	if !isTaken() {
+		t.Errorf("user %d counts as free", first)
+	}
 	if err := a.Delete(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	uids.mu.Lock()
-	defer uids.mu.Unlock()
-	if len(uids.taken) != before-1 {
+	if isTaken() {
 		t.Errorf("the user of a deleted container is not free")
 	}
 }
@@ -142,6 +145,26 @@ func TestIdleContainersKeepNoMemory(t *testing.T) { // cases/sandbox.md 38
 	runtime.ReadMemStats(&m)
 	if grown := int64(m.HeapAlloc) - int64(before); grown > 4<<20 {
 		t.Errorf("memory grew by %d bytes", grown)
+	}
+}
+
+// matplotlib's list of fonts takes longer than the rest of importing it.
+func TestContainersStartWithAListOfFonts(t *testing.T) {
+	l := newLocal(t)
+	for deadline := time.Now().Add(2 * patience); ; time.Sleep(50 * time.Millisecond) {
+		if len(l.jails.seed.get(l.jails)) > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("there is none; the tests need matplotlib, see `make test`")
+		}
+	}
+	c := newContainer(t)
+	got := output(t, c, `import glob, json, os
+path, = glob.glob(os.environ['MPLCONFIGDIR'] + '/fontlist-*.json')
+len(json.load(open(path))['ttflist']) > 0, os.access(path, os.W_OK)`)
+	if got != "(True, True)" {
+		t.Errorf("got %s", got)
 	}
 }
 

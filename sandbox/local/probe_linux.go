@@ -21,7 +21,7 @@ const probeTime = 30 * time.Second
 func (p *provider) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	c, err := p.create(ctx, sandbox.Spec{ID: "probe"})
+	c, err := p.create(ctx, sandbox.Spec{ID: "probe"}, nil)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,8 @@ import (
 type provider struct {
 	settings settings
 	layout   layout
-	spec     jail.Spec // of every container, but for its name and binds
+	spec     jail.Spec // of every container, but for its binds
+	seed     seed
 }
 
 // provisioned are the providers that have passed their probe, by settings:
@@ -54,7 +55,7 @@ func provision(ctx context.Context, s settings) (*provider, error) {
 
 // Create starts a container.
 func (l *Local) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Container, error) {
-	c, err := l.jails.create(ctx, spec)
+	c, err := l.jails.create(ctx, spec, l.jails.seed.get(l.jails))
 	if err != nil {
 		return nil, err // not a nil *container in an interface
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -18,6 +19,18 @@ import (
 type ends struct {
 	control, channel, boot *os.File
 	trees                  []*os.File
+	shared                 []*os.File // not the container's alone
+}
+
+// pass hands a file to the launcher, and returns its descriptor there.
+func (e *ends) pass(f *os.File) int {
+	e.shared = append(e.shared, f)
+	return jail.FirstBind + len(e.trees) + len(e.shared) - 1
+}
+
+// files are what the launcher gets besides its standard descriptors.
+func (e *ends) files() []*os.File {
+	return slices.Concat([]*os.File{e.control, e.channel}, e.trees, e.shared)
 }
 
 func (e *ends) close() {
@@ -92,7 +105,7 @@ func command(e *ends, uid, gid int) *exec.Cmd {
 		Dir:        "/",
 		Stdout:     e.boot,
 		Stderr:     e.boot,
-		ExtraFiles: append([]*os.File{e.control, e.channel}, e.trees...),
+		ExtraFiles: e.files(),
 		SysProcAttr: &syscall.SysProcAttr{
 			Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 				unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,

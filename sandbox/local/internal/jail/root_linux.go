@@ -57,6 +57,11 @@ func buildRoot(spec *Spec) error {
 			return fmt.Errorf("linking %s: %w", l.Path, err)
 		}
 	}
+	for _, f := range spec.Files {
+		if err := f.copy(); err != nil {
+			return fmt.Errorf("copying %s: %w", f.Path, err)
+		}
+	}
 	return enterRoot()
 }
 

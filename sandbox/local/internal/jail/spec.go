@@ -53,6 +53,7 @@ type Spec struct {
 	Env      []string
 	Binds    []Bind
 	Links    []Link
+	Files    []File
 	Tmpfs    []Tmpfs
 	Limits   []Limit
 }
@@ -69,6 +70,12 @@ type Bind struct {
 
 // Link is a symbolic link in the new root.
 type Link struct{ Path, Target string }
+
+// File is a file that the container gets a copy of, and may change.
+type File struct {
+	Path string
+	FD   int
+}
 
 // Tmpfs is a writable directory with its bounds.
 type Tmpfs struct {
