@@ -247,6 +247,7 @@ func (ex *exchange) remember(t *turn, outputs []rawjson.Value) {
 			}
 			if it.call != nil {
 				o.Set("call_id", rawjson.String(it.call.callID))
+				o.Set("name", rawjson.String(ex.req.toolName))
 				o.Set("arguments", rawjson.String(cleanArguments(it.call.code.String())))
 			}
 			ex.history = append(ex.history, o.Bytes())

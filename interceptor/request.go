@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/codeinterp/caddy-code-interpreter/internal/rawjson"
 	"github.com/codeinterp/caddy-code-interpreter/sandbox"
@@ -17,8 +18,9 @@ type request struct {
 
 	stream       bool
 	obfuscate    bool
-	toolName     string // the model-facing function's name, free among the client's
-	hasTool      bool   // the native tool is among the tools
+	toolName     string          // the model-facing function's name, free among the client's
+	taken        map[string]bool // names of the client's own tools
+	hasTool      bool            // the native tool is among the tools
 	showOutputs  bool
 	showSecret   bool // the client asked for reasoning.encrypted_content
 	stateless    bool // store: false
@@ -107,7 +109,7 @@ func limit(c *rawjson.Object, name string, least int64) (int64, error) {
 // and leaves every other tool byte for byte (cases/reports.md 57).
 func (i *Interceptor) rewriteTools(req *request) error {
 	tools, _ := req.client.Arr("tools")
-	taken := map[string]bool{}
+	req.taken = map[string]bool{}
 	parsed := make([]*rawjson.Object, len(tools))
 	for n, t := range tools {
 		if t.Kind() != '{' {
@@ -118,12 +120,12 @@ func (i *Interceptor) rewriteTools(req *request) error {
 			return jsonError(err)
 		}
 		parsed[n] = o
-		taken[o.Str("name")] = true
+		req.taken[o.Str("name")] = true
 		if f := o.Obj("function"); f != nil {
-			taken[f.Str("name")] = true
+			req.taken[f.Str("name")] = true
 		}
 	}
-	req.toolName = freeName(i.Config.ToolName, taken)
+	req.toolName = freeName(i.Config.ToolName, req.taken)
 	var out []rawjson.Value
 	for n, t := range tools {
 		if parsed[n] == nil || parsed[n].Str("type") != "code_interpreter" {
@@ -150,6 +152,21 @@ func (i *Interceptor) rewriteTools(req *request) error {
 		req.base.Set("tools", rawjson.Array(out))
 	}
 	return nil
+}
+
+// aliases are what models call the function that they know from training,
+// whatever its name is.
+var aliases = map[string]bool{"python": true, "code_interpreter": true, "run_python": true, "execute_python": true}
+
+// calls reports whether a model that calls the name means our function: also
+// under an alias that the client did not declare, and with the leftovers of a
+// chat template around it (decision 6).
+func (req *request) calls(name string) bool {
+	if name == req.toolName || !req.hasTool || req.taken[name] {
+		return name == req.toolName
+	}
+	name, _, _ = strings.Cut(strings.TrimPrefix(name, "functions."), "<|")
+	return name == req.toolName || aliases[name] && !req.taken[name]
 }
 
 func freeName(name string, taken map[string]bool) string {

@@ -275,7 +275,7 @@ func (r *turnReader) identify(it *item, o *rawjson.Object) error {
 		return nil
 	}
 	it.name = o.Str("name")
-	if it.name == r.ex.req.toolName {
+	if r.ex.req.calls(it.name) {
 		it.call = &call{itemID: it.id, status: statusInProgress}
 		if n, _ := r.turn.calls(); n > maxCallsPerTurn {
 			return ErrTooLarge
