@@ -163,6 +163,11 @@ func (g *gateway) tee(port int) http.Handler {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
 			r.Out.Header.Set("Accept-Encoding", "identity")
+			// With the client's own body, the transport may still look for its
+			// end when the server closes it because the answer has begun, and
+			// then aborts that answer.
+			body, _ := io.ReadAll(r.In.Body)
+			r.Out.Body = io.NopCloser(bytes.NewReader(body))
 		},
 		FlushInterval: -1,
 		ModifyResponse: func(r *http.Response) error {

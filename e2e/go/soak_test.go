@@ -25,27 +25,29 @@ func TestSoak(t *testing.T) {
 		t.Skip("SOAK is not set to a duration such as 10m")
 	}
 	g := start(t)
-	work := func(client openai.Client, round int) {
+	const sessions = 8 // of each client
+	work := func(client openai.Client, round, session int) {
 		request := withTool(text(ask("[repair]", "print(1/0)", fmt.Sprintf("print(%d * 2)", round))))
-		if round%4 == 0 {
-			request.Metadata = shared.Metadata{"session_id": strconv.Itoa(rand.IntN(8))}
+		if session < sessions {
+			request.Metadata = shared.Metadata{"session_id": strconv.Itoa(session)}
 		}
-		send := []send{sendWhole, sendStreaming}[round%2]
+		send := []send{sendWhole, sendStreaming}[rand.IntN(2)]
 		response, err := send(t, client, request)
 		if err != nil {
-			t.Error(err)
+			t.Errorf("round %d: %v", round, err)
 			return
 		}
 		wantText(t, response, strconv.Itoa(round*2))
 	}
-	load := func(duration time.Duration) (done int) {
+	// each lets the clients send requests until more says no.
+	each := func(more func(round int) bool, session func(round int) int) (done int) {
 		var group sync.WaitGroup
 		counts := make([]int, 8)
 		for worker := range counts {
 			group.Go(func() {
 				client := g.client(fmt.Sprintf("%s-%d", apiKey, worker))
-				for end := time.Now().Add(duration); time.Now().Before(end) && !t.Failed(); counts[worker]++ {
-					work(client, counts[worker]*8+worker)
+				for ; more(counts[worker]) && !t.Failed(); counts[worker]++ {
+					work(client, counts[worker], session(counts[worker]))
 				}
 			})
 		}
@@ -56,9 +58,12 @@ func TestSoak(t *testing.T) {
 		return done
 	}
 
-	load(duration / 10) // what a working server needs is there after this
+	// What a working server needs, the containers of all sessions included,
+	// is there after this.
+	each(func(round int) bool { return round < 2*sessions }, func(round int) int { return round })
 	memory, files := g.memory(t), g.files(t)
-	done := load(duration)
+	end := time.Now().Add(duration)
+	done := each(func(int) bool { return time.Now().Before(end) }, func(int) int { return rand.IntN(4 * sessions) })
 	t.Logf("%d requests; memory %d → %d KiB, open files %d → %d", done, memory, g.memory(t), files, g.files(t))
 	if now := g.memory(t); now > memory*3/2+50<<10 {
 		t.Errorf("Caddy's memory grew from %d to %d KiB", memory, now)
@@ -66,9 +71,8 @@ func TestSoak(t *testing.T) {
 	if now := g.files(t); now > files+50 {
 		t.Errorf("Caddy's open files grew from %d to %d", files, now)
 	}
-	// Eight keys with at most eight sessions each are kept; each of those is
-	// a few processes.
-	if left := g.descendants(t); left > 8*8*4 {
+	// The containers of the sessions are kept; each is a few processes.
+	if left := g.descendants(t); left > 8*sessions*4 {
 		t.Errorf("%d processes are left", left)
 	}
 }
