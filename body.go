@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -61,7 +62,7 @@ func readBody(r *http.Request, most int64) (*requestBody, error) {
 // upstream's to refuse: plain stays empty and the bytes go on as they are.
 func (b *requestBody) decode(encoding string, most int64) error {
 	var src io.Reader
-	switch encoding {
+	switch strings.ToLower(strings.TrimSpace(encoding)) {
 	case "", "identity":
 		return nil
 	case "gzip", "x-gzip":
@@ -154,11 +155,13 @@ func refuseBody(w http.ResponseWriter, err error) error {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &api):
-	case errors.Is(err, errBodyTooLarge), errors.As(err, &tooLarge):
+	case errors.Is(err, errBodyTooLarge):
 		api = &interceptor.APIError{
 			Status: http.StatusRequestEntityTooLarge, Type: "invalid_request_error", Code: "request_too_large",
 			Message: "The request body is larger than this gateway reads for the code_interpreter tool (max_request_body).",
 		}
+	case errors.As(err, &tooLarge): // the operator's own limit, which is not about us
+		return caddyhttp.Error(http.StatusRequestEntityTooLarge, err)
 	default:
 		return caddyhttp.Error(http.StatusBadRequest, fmt.Errorf("reading the request body: %w", err))
 	}

@@ -39,22 +39,35 @@ func digest(parts ...string) string {
 }
 
 // owner says who a request belongs to: the identity option's placeholder, or
-// the credential (decision 10). Nothing that the body says counts.
+// the credentials (decision 10). Nothing that the body says counts.
 func (h *Handler) owner(r *http.Request) sandbox.Owner {
-	kind, value := "key", ""
+	kind, values := "key", credentials(r)
 	if h.Identity != "" {
-		kind, value = "placeholder", strings.TrimSpace(replace(r, h.Identity))
-	} else {
-		for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key"} {
-			if value = r.Header.Get(name); value != "" {
-				break
+		kind, values = "placeholder", nil
+		if v := strings.TrimSpace(replace(r, h.Identity)); v != "" {
+			values = []string{v}
+		}
+	}
+	if len(values) == 0 {
+		return sandbox.Owner{}
+	}
+	return sandbox.Owner{Scope: h.scope, Kind: kind, Value: digest(append([]string{kind}, values...)...)}
+}
+
+// credentials are all that a request has, with their headers' names. Which one
+// the upstream goes by is unknown, and the others may be the same for
+// everybody: SDKs send a placeholder as Authorization when a gateway wants
+// another header.
+func credentials(r *http.Request) []string {
+	var all []string
+	for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key"} {
+		for _, v := range r.Header.Values(name) {
+			if v != "" {
+				all = append(all, name, v)
 			}
 		}
 	}
-	if value == "" {
-		return sandbox.Owner{}
-	}
-	return sandbox.Owner{Scope: h.scope, Kind: kind, Value: digest(kind, value)}
+	return all
 }
 
 // session is the session id of a request, "" when it has none.
@@ -92,7 +105,7 @@ func (h *Handler) selects(r *http.Request, body []byte) bool {
 		model = o.Str("model")
 	}
 	if len(h.Models) > 0 && !slices.ContainsFunc(h.Models, func(glob string) bool {
-		ok, _ := path.Match(glob, model)
+		ok, _ := path.Match(flat(glob), flat(model))
 		return ok
 	}) {
 		return false
@@ -107,6 +120,12 @@ func (h *Handler) selects(r *http.Request, body []byte) bool {
 		provider = before
 	}
 	return slices.Contains(h.EnabledProviders, provider)
+}
+
+// flat lets a glob's wildcards match slashes, which in a model's name are no
+// separators of a path.
+func flat(name string) string {
+	return strings.ReplaceAll(name, "/", "\x00")
 }
 
 func replace(r *http.Request, text string) string {

@@ -95,7 +95,7 @@ type Handler struct {
 	// Who a request belongs to, as a placeholder, for example
 	// `{http.auth.user.id}`. An identity never sees another's containers;
 	// a request without one gets no sessions.
-	// Default: a hash of the credential (Authorization, X-Api-Key, Api-Key).
+	// Default: a hash of the credentials (Authorization, X-Api-Key, Api-Key).
 	Identity string `json:"identity,omitempty"`
 
 	// The session of a request, as a placeholder. Requests of one identity
@@ -197,7 +197,7 @@ func (h *Handler) Validate() error {
 		}
 	}
 	for _, glob := range h.Models {
-		if _, err := path.Match(glob, ""); err != nil {
+		if _, err := path.Match(flat(glob), ""); err != nil {
 			return fmt.Errorf("models: glob %q: %w", glob, err)
 		}
 	}

@@ -60,6 +60,27 @@ func TestSessionIsItsIdentitysOwn(t *testing.T) {
 	}
 }
 
+// Clients of a gateway that reads X-Api-Key may all send the same placeholder
+// as their Authorization, since SDKs insist on one.
+func TestEveryCredentialOfARequestCounts(t *testing.T) {
+	b := newBed(t, newTurns()).start(behindProxy)
+	for n, c := range []struct {
+		want   string
+		header []string
+	}{
+		{"1", []string{"X-Api-Key", "alice"}},
+		{"2", []string{"X-Api-Key", "bob"}},
+		{"3", nil},
+		{"4", []string{"Api-Key", "alice"}},
+		{"1", []string{"X-Api-Key", "alice"}},
+		{"2", []string{"X-Api-Key", "bob"}},
+	} {
+		if got, _ := b.as("Bearer unused", withSession("s"), c.header...); got != c.want {
+			t.Errorf("request %d ran in %s, not %s", n, got, c.want)
+		}
+	}
+}
+
 func TestContainerOfAnotherIdentityIsUnknown(t *testing.T) {
 	up := newTurns()
 	b := newBed(t, up).start(behindProxy)
@@ -118,7 +139,7 @@ func TestPlaceholdersSayWhoAndWhichSession(t *testing.T) {
 
 func TestSessionIDsAreBounded(t *testing.T) {
 	up := newTurns()
-	b := newBed(t, up).start(strings.Replace(behindProxy, "STANDARD", "STANDARD", 1))
+	b := newBed(t, up).start(behindProxy)
 	b.post(withSession(strings.Repeat("x", 512))).completed()
 	for member := range map[string]bool{"metadata": true, "litellm_metadata": true} {
 		before := len(up.requests())

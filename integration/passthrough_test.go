@@ -155,3 +155,31 @@ func TestRequestsThatAreNotServedPassThrough(t *testing.T) {
 		})
 	}
 }
+
+// The operator's own limit is answered as without us, whoever it hits.
+func TestRequestBodyLimitIsTheOperators(t *testing.T) {
+	site := "request_body {\n\tmax_size 10KB\n}\n" + withErrorPage
+	long := strings.Repeat("x", 20<<10)
+	for name, body := range map[string]string{
+		"without the tool": `{"input":"` + long + `"}`,
+		"with the tool":    question(`,"instructions":"`+long+`"`, simple),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, newTurns()).start(site)
+			if a := b.post(body); a.status != http.StatusServiceUnavailable || string(a.body) != "custom 413" {
+				t.Errorf("status %d: %s", a.status, a.body)
+			}
+		})
+	}
+}
+
+// Models of Hugging Face have an owner before the name.
+func TestGlobsOfModelsSpanSlashes(t *testing.T) {
+	for glob, served := range map[string]bool{"*": true, "*Llama*": true, "meta-*/Llama-?": true, "Llama*": false, "meta-llama/*": true} {
+		b := newBed(t, newTurns()).start(strings.Replace(behindProxy, "STANDARD", "STANDARD\n\tmodels "+glob, 1))
+		body := strings.Replace(question("", simple), `"model":"m"`, `"model":"meta-llama/Llama-4"`, 1)
+		if a := b.post(body); (a.status == http.StatusOK) != served {
+			t.Errorf("%s: status %d", glob, a.status)
+		}
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // twoTurns starts the site, asks for a call and an answer, and returns what
@@ -192,18 +194,28 @@ func TestChunkedBodyGoesUpstreamWithItsLength(t *testing.T) {
 }
 
 func TestEncodedBodyGoesUpstreamPlain(t *testing.T) {
-	bothModes(t, func(t *testing.T, more string) {
-		up := newTurns()
-		b := newBed(t, up).start(behindProxy)
-		r := b.request(bytes.NewReader(zip(question(more, simple))))
-		r.Header.Set("Content-Encoding", "gzip")
-		b.do(r).completed()
-		for _, seen := range up.requests() {
-			if got := seen.Header.Get("Content-Encoding"); got != "" {
-				t.Errorf("the upstream is told of the encoding %q", got)
-			}
-		}
-	})
+	for coding, encode := range map[string]func(string) []byte{"gzip": zip, "GZip ": zip, "x-gzip": zip, "zstd": zstandard} {
+		t.Run(coding, func(t *testing.T) {
+			bothModes(t, func(t *testing.T, more string) {
+				up := newTurns()
+				b := newBed(t, up).start(behindProxy)
+				r := b.request(bytes.NewReader(encode(question(more, simple))))
+				r.Header.Set("Content-Encoding", coding)
+				b.do(r).completed()
+				for _, seen := range up.requests() {
+					if got := seen.Header.Get("Content-Encoding"); got != "" {
+						t.Errorf("the upstream is told of the encoding %q", got)
+					}
+				}
+			})
+		})
+	}
+}
+
+func zstandard(text string) []byte {
+	z, _ := zstd.NewWriter(nil)
+	defer z.Close()
+	return z.EncodeAll([]byte(text), nil)
 }
 
 func zip(text string) []byte {
