@@ -35,36 +35,51 @@ func block(f *sandboxtest.Fake) *blocking {
 	return b
 }
 
+// speak makes the client speak that version of HTTP.
+func (b *bed) speak(version int) {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(version == 1)
+	protocols.SetUnencryptedHTTP2(version == 2)
+	b.client.Transport = &http.Transport{DisableCompression: true, Protocols: protocols}
+}
+
 func TestClientThatGoesAwayInterruptsItsCode(t *testing.T) {
-	bothModes(t, func(t *testing.T, more string) {
-		up := newTurns()
-		b := newBed(t, up)
-		execution := block(b.fake)
-		b.start(behindProxy)
-		quiet := runtime.NumGoroutine()
-		for range 5 {
-			ctx, cancel := context.WithCancel(context.Background())
-			done := make(chan error, 1)
-			r := b.request(strings.NewReader(question(more, simple))).WithContext(ctx)
-			go func() {
-				_, err := b.try(r)
-				done <- err
-			}()
-			inTime(t, "code runs", execution.started)
-			cancel()
-			if err := inTime(t, "the client's end", done); err == nil {
-				t.Error("the request ended well")
-			}
-			inTime(t, "the code's context ends", execution.ended)
-			eventually(t, "the container is deleted", func() bool { return b.fake.Live() == 0 })
+	for _, version := range []int{1, 2} {
+		t.Run([]string{1: "HTTP1", 2: "HTTP2"}[version], func(t *testing.T) {
+			bothModes(t, func(t *testing.T, more string) { goAway(t, version, more) })
+		})
+	}
+}
+
+func goAway(t *testing.T, version int, more string) {
+	up := newTurns()
+	b := newBed(t, up)
+	b.speak(version)
+	execution := block(b.fake)
+	b.start(behindProxy)
+	quiet := runtime.NumGoroutine()
+	for range 5 {
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		r := b.request(strings.NewReader(question(more, simple))).WithContext(ctx)
+		go func() {
+			_, err := b.try(r)
+			done <- err
+		}()
+		inTime(t, "code runs", execution.started)
+		cancel()
+		if err := inTime(t, "the client's end", done); err == nil {
+			t.Error("the request ended well")
 		}
-		if got := len(up.requests()); got != 5 {
-			t.Errorf("%d turns for 5 requests", got)
-		}
-		b.client.CloseIdleConnections()
-		b.upstream.CloseClientConnections()
-		eventually(t, "no goroutines are left over", func() bool { return runtime.NumGoroutine() <= quiet+5 })
-	})
+		inTime(t, "the code's context ends", execution.ended)
+		eventually(t, "the container is deleted", func() bool { return b.fake.Live() == 0 })
+	}
+	if got := len(up.requests()); got != 5 {
+		t.Errorf("%d turns for 5 requests", got)
+	}
+	b.client.CloseIdleConnections()
+	b.upstream.CloseClientConnections()
+	eventually(t, "no goroutines are left over", func() bool { return runtime.NumGoroutine() <= quiet+5 })
 }
 
 func TestClientThatGoesAwayEndsItsTurn(t *testing.T) {
@@ -101,12 +116,8 @@ func TestQuietStreamIsKeptAlive(t *testing.T) {
 			b := newBed(t, newTurns())
 			execution := block(b.fake)
 			b.start(strings.Replace(behindProxy, "STANDARD", "STANDARD\n\tkeepalive 1s", 1))
-			protocols := new(http.Protocols)
-			protocols.SetHTTP1(version == 1)
-			protocols.SetUnencryptedHTTP2(version == 2)
-			transport := &http.Transport{DisableCompression: true, Protocols: protocols}
-			defer transport.CloseIdleConnections()
-			resp, err := transport.RoundTrip(b.request(strings.NewReader(question(`,"stream":true`, simple))))
+			b.speak(version)
+			resp, err := b.client.Do(b.request(strings.NewReader(question(`,"stream":true`, simple))))
 			if err != nil {
 				t.Fatal(err)
 			}

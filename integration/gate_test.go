@@ -38,6 +38,7 @@ func TestWhatDoesNotConcernUsPassesByteForByte(t *testing.T) {
 		"empty":               {},
 		"gzip":                {encoding: "gzip", body: string(zip(`{"input":"code_interpreter"}`))},
 		"gzip, broken":        {encoding: "gzip", body: "code_interpreter"},
+		"zstd":                {encoding: "zstd", body: string(zstandard(`{"input":"code_interpreter"}`))},
 		"zstd, broken":        {encoding: "zstd", body: "code_interpreter"},
 		"br":                  {encoding: "br", body: `{` + tool + `}`},
 		"unknown coding":      {encoding: "gzip, br", body: `{` + tool + `}`},
