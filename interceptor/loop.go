@@ -55,6 +55,7 @@ type exchange struct {
 	shown       []byte          // the final response object, once it is there
 	output      []*rawjson.Object
 	ids         map[string]bool          // item ids that the client has seen
+	callIDs     map[string]bool          // that calls of ours have had
 	constants   map[string]rawjson.Value // members that stay as first shown
 	created     int64
 	calls       map[string]callRecord
@@ -66,7 +67,7 @@ func (i *Interceptor) newExchange(req *request, lease *sandbox.Lease, up Upstrea
 		i: i, req: req, lease: lease, up: up,
 		deadline: time.Now().Add(i.Config.RequestTimeout),
 		created:  time.Now().Unix(),
-		ids:      map[string]bool{}, calls: map[string]callRecord{}, constants: map[string]rawjson.Value{},
+		ids:      map[string]bool{}, callIDs: map[string]bool{}, calls: map[string]callRecord{}, constants: map[string]rawjson.Value{},
 	}
 }
 

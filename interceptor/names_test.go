@@ -33,3 +33,29 @@ func TestClientsFunctionIsNeverRun(t *testing.T) {
 		}
 	}
 }
+
+// decision 8: some servers count their call ids anew in every turn, or send
+// none; an output must belong to one call (cases/litellm.md A16).
+func TestCallIDsAreUnique(t *testing.T) {
+	o := everyWay(t, ask("hi", ""), nil,
+		completed("resp_1", fn("fc_1", "call_0", internalName, `{"code":"a"}`), fn("fc_2", "call_0", internalName, `{"code":"b"}`)),
+		completed("resp_2", fn("fc_3", "call_0", internalName, `{"code":"c"}`), fn("fc_4", "", internalName, `{"code":"d"}`)),
+		completed("resp_3", msg("msg_1", "ok")))
+	calls, outputs := map[any]string{}, map[any]string{}
+	for _, v := range o.sentInput(t, 3) {
+		switch m := v.(map[string]any); m["type"] {
+		case "function_call":
+			calls[m["call_id"]], _ = readArguments(m["arguments"].(string))
+		case "function_call_output":
+			outputs[m["call_id"]] = m["output"].(string)
+		}
+	}
+	if len(calls) != 4 || len(outputs) != 4 {
+		t.Fatalf("upstream gets %v and %v", calls, outputs)
+	}
+	for id, code := range calls {
+		if outputs[id] != "ran "+code+"\n" {
+			t.Errorf("call %v of %q gets %q", id, code, outputs[id])
+		}
+	}
+}

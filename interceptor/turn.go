@@ -297,9 +297,10 @@ func (r *turnReader) complete(it *item, o *rawjson.Object) error {
 		return nil
 	}
 	it.call.itemID, it.call.callID = it.id, o.Str("call_id")
-	if it.call.callID == "" {
+	if it.call.callID == "" || r.ex.callIDs[it.call.callID] && !r.ex.req.conversation {
 		it.call.callID = mintID("call_")
 	}
+	r.ex.callIDs[it.call.callID] = true
 	return r.arguments(it, o.Str("arguments"))
 }
 

@@ -168,3 +168,35 @@ func TestFramingOfUpstreams(t *testing.T) {
 	sameAs(t, "no event lines", turn, regexp.MustCompile(`(?m)^event: .*\n`).ReplaceAllString(turn.stream(), ""))
 	sameAs(t, "types in event lines only", turn, edited(turn.events(), func(m map[string]any) bool { delete(m, "type"); return true })...)
 }
+
+// Items whose events are interleaved are shown one after the other, in the
+// order in which they began (decision 14).
+func TestInterleavedItems(t *testing.T) {
+	turn := completed("resp_1", msg("msg_1", "Let me see."), code("1", "print(12345)"), code("2", "b"), msg("msg_2", "And then."))
+	frames := turn.events()
+	lists := map[string][]string{}
+	order := []string{}
+	for _, f := range frames[2 : len(frames)-1] {
+		at := regexp.MustCompile(`"output_index":\d`).FindString(f)
+		if lists[at] == nil {
+			order = append(order, at)
+		}
+		lists[at] = append(lists[at], f)
+	}
+	mixed := frames[:2:2]
+	for left := true; left; {
+		left = false
+		for _, at := range order {
+			if len(lists[at]) > 0 {
+				mixed, lists[at], left = append(mixed, lists[at][0]), lists[at][1:], true
+			}
+		}
+	}
+	sameAs(t, "one event each", turn, append(mixed, frames[len(frames)-1])...)
+}
+
+// Two items of a turn with one id are two items.
+func TestItemsWithOneID(t *testing.T) {
+	turn := completed("resp_1", msg("x", "a"), msg("x", "b"), fn("y", "call_1", internalName, `{"code":"a"}`), fn("y", "call_2", internalName, `{"code":"b"}`))
+	sameAs(t, "one id", turn, turn.events()...)
+}
