@@ -160,7 +160,7 @@ func TestAnySplitOfARecordingIsTheSame(t *testing.T) {
 		}
 		b := newTestbed(t, nil)
 		want := b.streamed("", whole...)
-		for range 5 {
+		for range 3 {
 			cut := make([][]string, len(turns))
 			for n, rest := range turns {
 				for len(rest) > 0 {

@@ -48,7 +48,7 @@ func randomText(r *rand.Rand) string {
 // all come to the same, in a stream that the strictest client takes.
 func TestEveryFormOfAnyExchangeIsTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
-	for n := range 150 {
+	for n := range 80 {
 		var turns []answer
 		for k := range 4 {
 			turns = append(turns, randomTurn(r, k+1, k < 3))
