@@ -30,6 +30,8 @@ type upstream struct {
 	uri    string
 	header http.Header
 	groups map[string]struct{} // the route groups that were satisfied at entry
+	ctx    context.Context     // of the request at entry
+	vars   map[string]any      // as they were at entry
 	turns  int
 }
 
@@ -39,7 +41,10 @@ type upstream struct {
 const routeGroup = caddy.CtxKey("route_group")
 
 func newUpstream(r *http.Request, next caddyhttp.Handler) *upstream {
-	u := &upstream{r: r, next: next, method: r.Method, url: *r.URL, uri: r.RequestURI, header: r.Header.Clone()}
+	u := &upstream{r: r, next: next, method: r.Method, url: *r.URL, uri: r.RequestURI, header: r.Header.Clone(), ctx: r.Context()}
+	if vars, ok := u.ctx.Value(caddyhttp.VarsCtxKey).(map[string]any); ok {
+		u.vars = maps.Clone(vars)
+	}
 	if groups, ok := r.Context().Value(routeGroup).(map[string]struct{}); ok {
 		u.groups = maps.Clone(groups)
 	}
@@ -99,6 +104,7 @@ func (u *upstream) Turn(ctx context.Context, body []byte, answer interceptor.Ans
 	if u.groups != nil {
 		ctx = context.WithValue(ctx, routeGroup, maps.Clone(u.groups))
 	}
+	ctx = u.withVars(ctx)
 	w := &capture{answer: answer, header: http.Header{}}
 	err := u.serve(w, u.r.WithContext(ctx))
 	switch {
@@ -114,6 +120,19 @@ func (u *upstream) Turn(ctx context.Context, body []byte, answer interceptor.Ans
 		return interceptor.ErrNoAnswer
 	}
 	return w.start()
+}
+
+// withVars gives the turn variables of its own. A dial that the transport began
+// for the turn before may still be under way and read that turn's, which are a
+// plain map, while reverse_proxy sets this turn's. The request itself gets them
+// too, since placeholders, and the handlers in front afterwards, look there.
+func (u *upstream) withVars(ctx context.Context) context.Context {
+	if u.vars == nil {
+		return ctx
+	}
+	vars := maps.Clone(u.vars)
+	*u.r = *u.r.WithContext(context.WithValue(u.ctx, caddyhttp.VarsCtxKey, vars))
+	return context.WithValue(ctx, caddyhttp.VarsCtxKey, vars)
 }
 
 // serve calls next; reverse_proxy panics with http.ErrAbortHandler when the

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -104,6 +105,46 @@ route {
 			}
 		}
 	})
+}
+
+// Each turn has variables of its own: a dial of the turn before may still read
+// that turn's (caddy #6683, #7595). Placeholders see the turn's all the same.
+func TestVariablesInTheChainAreTheTurns(t *testing.T) {
+	site := `
+vars outside 1
+route {
+	code_interpreter {
+		STANDARD
+	}
+	request_header X-Before "{vars.outside}{vars.inside}"
+	vars inside 2
+	reverse_proxy UPSTREAM {
+		header_up X-Behind "{vars.outside}{vars.inside}"
+	}
+}`
+	bothModes(t, func(t *testing.T, more string) {
+		for n, r := range twoTurns(t, newTurns(), site, "/v1/responses", more) {
+			if before, behind := r.Header.Get("X-Before"), r.Header.Get("X-Behind"); before != "1" || behind != "12" {
+				t.Errorf("turn %d: %q before, %q behind", n+1, before, behind)
+			}
+		}
+	})
+}
+
+// A turn may leave a dial behind that another connection made needless. Many
+// requests at once, each with its turns, let the race detector see it.
+func TestDialsOfEarlierTurnsAreHarmless(t *testing.T) {
+	b := newBed(t, newTurns()).start(behindProxy)
+	var all sync.WaitGroup
+	for range 16 {
+		r := b.request(strings.NewReader(question("", simple, simple, simple)))
+		all.Go(func() {
+			if a, err := b.try(r); err != nil || a.status != http.StatusOK {
+				t.Errorf("%v, %v", a, err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestAnswerIsEncodedOnceForTheClient(t *testing.T) {
