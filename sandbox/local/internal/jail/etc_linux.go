@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+	"strings"
 )
 
 // writeEtc makes the few files that programs expect, none of them the host's.
@@ -21,7 +21,7 @@ func writeEtc(spec *Spec) error {
 		Runner:               string(RunnerSource),
 	}
 	for path, text := range files {
-		if err := touch(filepath.Join(newRoot, path), []byte(text)); err != nil {
+		if err := touch(newRoot+path, []byte(text)); err != nil {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
 	}
@@ -43,7 +43,7 @@ func writeEtc(spec *Spec) error {
 }
 
 func touch(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(parent(path), 0o755); err != nil {
 		return err
 	}
 	return os.WriteFile(path, text, runnerMode)
@@ -51,8 +51,8 @@ func touch(path string, text []byte) error {
 
 // copy reads with an offset of its own: other launchers have the same file.
 func (f File) copy() error {
-	path := filepath.Join(newRoot, f.Path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	path := newRoot + f.Path
+	if err := os.MkdirAll(parent(path), 0o755); err != nil {
 		return err
 	}
 	source := os.NewFile(uintptr(f.FD), f.Path)
@@ -69,9 +69,15 @@ func (f File) copy() error {
 }
 
 func symlink(l Link) error {
-	path := filepath.Join(newRoot, l.Path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	path := newRoot + l.Path
+	if err := os.MkdirAll(parent(path), 0o755); err != nil {
 		return err
 	}
 	return os.Symlink(l.Target, path)
+}
+
+// parent is filepath.Dir of an absolute path. Importing path/filepath would
+// have the launcher wait for many more packages of Caddy's (see doc.go).
+func parent(path string) string {
+	return path[:strings.LastIndexByte(path, '/')]
 }

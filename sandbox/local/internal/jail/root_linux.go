@@ -3,7 +3,6 @@ package jail
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"sort"
 
 	"golang.org/x/sys/unix"
@@ -48,7 +47,7 @@ func buildRoot(spec *Spec) error {
 		return err
 	}
 	for _, m := range mounts {
-		if err := m.apply(filepath.Join(newRoot, m.path)); err != nil {
+		if err := m.apply(newRoot + m.path); err != nil {
 			return fmt.Errorf("mounting %s: %w", m.path, err)
 		}
 	}
@@ -156,9 +155,9 @@ func mountProc(target string) error {
 	if err := unix.Mount("proc", target, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return err
 	}
-	null := filepath.Join(newRoot, "/dev/null")
+	null := newRoot + "/dev/null"
 	for _, name := range hidden {
-		path := filepath.Join(target, name)
+		path := target + "/" + name
 		if _, err := os.Lstat(path); err != nil {
 			continue
 		}
@@ -167,7 +166,7 @@ func mountProc(target string) error {
 		}
 	}
 	for _, name := range frozen {
-		path := filepath.Join(target, name)
+		path := target + "/" + name
 		if _, err := os.Lstat(path); err != nil {
 			continue
 		}
