@@ -63,6 +63,9 @@ func explain(err error) error {
 			return fmt.Errorf("%w (the system does not let Caddy make user namespaces: %s)", err, s.remedy)
 		}
 	}
+	if errors.Is(err, unix.EACCES) && strings.Contains(text, "/proc/self/exe") {
+		return fmt.Errorf("%w (every user must be allowed to execute the Caddy binary)", err)
+	}
 	if strings.Contains(text, "mounting /proc") {
 		return fmt.Errorf("%w (Caddy seems to run in a container that hides parts of /proc: "+
 			"start that with --security-opt systempaths=unconfined)", err)

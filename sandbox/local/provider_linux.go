@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync"
@@ -81,7 +82,7 @@ func newProvider(s settings, py *python) *provider {
 	p.spec = jail.Spec{
 		Hostname: "sandbox",
 		Argv:     []string{py.Executable, "-s"},
-		Env:      environment(s.Env),
+		Env:      environment(py, s.Env),
 		Links:    p.layout.links,
 		Tmpfs: []jail.Tmpfs{
 			{Path: jail.DataDir, Size: s.Disk, Inodes: dataInodes, Mode: "755"},
@@ -107,10 +108,10 @@ func newProvider(s settings, py *python) *provider {
 
 // environment is all that the code finds in os.environ. It is made of nothing
 // of Caddy's own (cases/sandbox.md 51).
-func environment(extra map[string]string) []string {
+func environment(py *python, extra map[string]string) []string {
 	threads := strconv.Itoa(min(runtime.NumCPU(), 4))
 	vars := map[string]string{
-		"PATH":                 "/usr/local/bin:/usr/bin:/bin",
+		"PATH":                 filepath.Dir(py.Executable) + ":/usr/local/bin:/usr/bin:/bin",
 		"HOME":                 jail.HomeDir,
 		"USER":                 "sandbox",
 		"LOGNAME":              "sandbox",

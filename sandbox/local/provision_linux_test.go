@@ -102,6 +102,7 @@ func TestKernelErrorsNameTheRemedy(t *testing.T) {
 		{fmt.Errorf("mounting /proc: %w", unix.EPERM), "systempaths=unconfined"},
 		{fmt.Errorf("fork/exec: %w", unix.EPERM), "user namespaces"},
 		{fmt.Errorf("opening /usr: making it read-only: %w", unix.ENOSYS), "5.12"},
+		{fmt.Errorf("fork/exec /proc/self/exe: %w", unix.EACCES), "execute the Caddy binary"},
 		{errors.New("something else"), "something else"},
 	} {
 		if got := explain(tt.err).Error(); !strings.Contains(got, tt.want) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -33,6 +34,9 @@ func lookAt(ctx context.Context, name string) (*python, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return nil, fmt.Errorf("finding the interpreter %s: %w (option python names another)", name, err)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, fmt.Errorf("finding the interpreter %s: %w", name, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

@@ -75,7 +75,7 @@ func (c *container) begin(ctx context.Context, code string) (*execution, error) 
 // follow hands on what the execution puts out until it ends, one way or other.
 func (c *container) follow(ctx context.Context, e *execution, emit func(sandbox.Output)) (sandbox.Result, error) {
 	ended := ctx.Done()
-	var killAt <-chan time.Time
+	var againAt, killAt <-chan time.Time
 	interrupted, killed := false, false
 	for {
 		select {
@@ -91,10 +91,10 @@ func (c *container) follow(ctx context.Context, e *execution, emit func(sandbox.
 		case <-ended:
 			ended = nil
 			interrupted = true
-			timer := time.NewTimer(grace)
-			defer timer.Stop()
-			killAt = timer.C
+			againAt, killAt = time.After(grace/2), time.After(grace)
 			c.interrupt()
+		case <-againAt:
+			c.interrupt() // the first one may have ended a command only
 		case <-killAt:
 			killed = true
 			c.kill()

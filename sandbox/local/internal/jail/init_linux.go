@@ -60,7 +60,9 @@ func serve(python int) {
 			os.Exit(0)
 		}
 		if string(buf[:n]) == MsgInterrupt {
-			_ = unix.Kill(python, unix.SIGINT)
+			// As a terminal does: to the commands, too, that it waits
+			// for. os.system ignores the signal meanwhile.
+			_ = unix.Kill(-python, unix.SIGINT)
 			send(MsgDone)
 		}
 	}
