@@ -148,6 +148,7 @@ func TestSessionIDsAreBounded(t *testing.T) {
 			t.Errorf("got %v", e)
 		}
 	}
+	b.speak(1) // on a new connection, since the old one leads to the old configuration
 	b.start(strings.Replace(behindProxy, "STANDARD", "STANDARD\n\tsession {http.request.header.X-Session}", 1))
 	r := b.request(strings.NewReader(question("", simple)))
 	r.Header.Set("X-Session", strings.Repeat("y", 513))

@@ -45,6 +45,7 @@ func TestOtherSandboxIsAnotherPool(t *testing.T) {
 	b.post(withSession("s")).completed()
 	name, fake := newFake()
 	b.sandbox = "sandbox fake " + name
+	b.speak(1) // on a new connection, since the old one leads to the old configuration
 	b.start(behindProxy)
 	b.post(withSession("s")).completed()
 	eventually(t, "the old sandbox is empty", func() bool { return b.fake.Live() == 0 })
