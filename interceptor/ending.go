@@ -47,14 +47,14 @@ func (ex *exchange) broken(ctx context.Context, w http.ResponseWriter, t *turn, 
 			w.WriteHeader(499)
 		}
 		return nil
-	case ex.turns == 1 && !ex.view.begun():
-		if isOurs(err) {
-			turnError(err).Write(w)
-			return nil
-		}
-		return err // the handler's behind, for Caddy (decision 20)
+	case ex.turns == 1 && !ex.view.begun() && !isOurs(err):
+		return err // the handler's behind, for Caddy to log and render (decision 20)
 	}
 	ex.i.Log.Warn("turn failed", zap.Int("turn", ex.turns), zap.Error(err))
+	if ex.turns == 1 && !ex.view.begun() {
+		turnError(err).Write(w)
+		return nil
+	}
 	return ex.end(t, statusFailed, turnError(err))
 }
 
