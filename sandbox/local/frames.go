@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/codeinterp/caddy-code-interpreter/sandbox"
 )
@@ -13,7 +14,7 @@ import (
 // maxFrame bounds a frame, whatever its header says.
 const maxFrame = 16 << 20
 
-// Kinds of frames that the runner sends.
+// Kinds of frames that the runner sends; readFrame knows no others.
 const (
 	frameReady     = 'R'
 	frameValue     = 'V'
@@ -40,7 +41,7 @@ func readFrame(r io.Reader) (frame, error) {
 	}
 	f := frame{kind: header[0], cell: binary.BigEndian.Uint32(header[1:])}
 	size := binary.BigEndian.Uint32(header[5:])
-	if size > maxFrame {
+	if size > maxFrame || !strings.ContainsRune("RVTID", rune(f.kind)) {
 		return frame{}, errFrame
 	}
 	var payload bytes.Buffer

@@ -29,6 +29,7 @@ func TestReadFrameRefusesWhatIsNone(t *testing.T) {
 		{"nothing", nil},
 		{"half a header", []byte{frameDone, 0, 0}},
 		{"less payload than announced", wire(frameValue, 1, 5, "abc")},
+		{"a kind that there is not", wire('x', 1, 0, "")},
 		{"more than is allowed", wire(frameImage, 1, maxFrame+1, "")},
 		{"more than there is memory", wire(frameImage, 1, 1<<32-1, "")},
 	} {
