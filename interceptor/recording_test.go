@@ -18,7 +18,6 @@ type segment struct {
 	output []rawjson.Value
 	n      int64 // of the turn
 	base   int64 // output_index of its first item
-	codes  map[string]string
 }
 
 func (s *segment) send(t *testing.T, typ string, o *rawjson.Object) {

@@ -251,15 +251,17 @@ func TestConcurrentLeasesDoNotOvershoot(t *testing.T) {
 		}
 		synctest.Wait()
 		close(leases)
-		got := 0
+		var got []*sandbox.Lease
 		for l := range leases {
 			if l != nil {
-				got++
-				defer l.Release()
+				got = append(got, l)
 			}
 		}
-		if got != 7 {
-			t.Errorf("%d leases of 7", got)
+		if len(got) != 7 {
+			t.Errorf("%d leases of 7", len(got))
+		}
+		for _, l := range got {
+			l.Release()
 		}
 	})
 }

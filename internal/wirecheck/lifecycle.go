@@ -17,7 +17,7 @@ var responseKeys = strings.Fields(`
 
 // lifecycle takes an event that has the whole response, and the error event.
 func (c *checker) lifecycle(typ string, m object) bool {
-	next := c.stage
+	var next stage
 	switch typ {
 	case "response.created":
 		if c.stage != before {
