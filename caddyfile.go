@@ -83,15 +83,15 @@ func (h *Handler) unmarshalOption(d *caddyfile.Dispenser, name string) error {
 	case "sandbox":
 		return h.unmarshalSandbox(d)
 	case "models":
-		return unmarshalList(d, &h.Models)
+		return unmarshalList(d, &h.Models, h.checkModels)
 	case "enabled_providers":
-		return unmarshalList(d, &h.EnabledProviders)
+		return unmarshalList(d, &h.EnabledProviders, nil)
 	case "identity":
-		return unmarshalText(d, &h.Identity, nil)
+		return unmarshalText(d, &h.Identity, h.checkIdentity)
 	case "session":
-		return unmarshalText(d, &h.Session, nil)
+		return unmarshalText(d, &h.Session, h.checkSession)
 	case "provider":
-		return unmarshalText(d, &h.Provider, nil)
+		return unmarshalText(d, &h.Provider, h.checkProvider)
 	case "outputs":
 		return unmarshalText(d, &h.Outputs, h.checkOutputs)
 	case "tool_name":
@@ -139,13 +139,13 @@ func (h *Handler) unmarshalSandbox(d *caddyfile.Dispenser) error {
 	return nil
 }
 
-func unmarshalList(d *caddyfile.Dispenser, list *[]string) error {
+func unmarshalList(d *caddyfile.Dispenser, list *[]string, check func() error) error {
 	args := d.RemainingArgs()
 	if len(args) == 0 {
 		return d.ArgErr()
 	}
 	*list = append(*list, args...)
-	return nil
+	return checked(d, check)
 }
 
 // unmarshalText reads the only argument of an option.
@@ -157,6 +157,11 @@ func unmarshalText(d *caddyfile.Dispenser, text *string, check func() error) err
 	if d.NextArg() {
 		return d.ArgErr()
 	}
+	return checked(d, check)
+}
+
+// checked adds file and line to what a check says.
+func checked(d *caddyfile.Dispenser, check func() error) error {
 	if check == nil {
 		return nil
 	}

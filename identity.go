@@ -44,7 +44,7 @@ func (h *Handler) owner(r *http.Request) sandbox.Owner {
 	kind, values := "key", credentials(r)
 	if h.Identity != "" {
 		kind, values = "placeholder", nil
-		if v := strings.TrimSpace(replace(r, h.Identity)); v != "" {
+		if v := strings.TrimSpace(replaceWhole(r, h.Identity)); v != "" {
 			values = []string{v}
 		}
 	}
@@ -134,4 +134,18 @@ func replace(r *http.Request, text string) string {
 		return ""
 	}
 	return repl.ReplaceAll(text, "")
+}
+
+// replaceWhole replaces every placeholder, or returns "" when one of them is
+// unknown or empty: what is left of the text would be the same for many.
+func replaceWhole(r *http.Request, text string) string {
+	repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	if !ok {
+		return ""
+	}
+	whole, err := repl.ReplaceOrErr(text, true, true)
+	if err != nil {
+		return ""
+	}
+	return whole
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"path"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -191,14 +190,11 @@ func (h *Handler) Validate() error {
 			return err
 		}
 	}
-	for _, check := range []func() error{h.checkOutputs, h.checkToolName} {
+	for _, check := range []func() error{
+		h.checkOutputs, h.checkToolName, h.checkModels, h.checkIdentity, h.checkSession, h.checkProvider,
+	} {
 		if err := check(); err != nil {
 			return err
-		}
-	}
-	for _, glob := range h.Models {
-		if _, err := path.Match(flat(glob), ""); err != nil {
-			return fmt.Errorf("models: glob %q: %w", glob, err)
 		}
 	}
 	return nil

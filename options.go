@@ -2,8 +2,10 @@ package codeinterp
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -127,6 +129,34 @@ var toolNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{2,59}$`)
 func (h *Handler) checkToolName() error {
 	if !toolNames.MatchString(h.ToolName) {
 		return fmt.Errorf("tool_name must be 3 to 60 letters, digits, '_' or '-' and begin with a letter or '_', not %q", h.ToolName)
+	}
+	return nil
+}
+
+func (h *Handler) checkModels() error {
+	for _, glob := range h.Models {
+		if _, err := path.Match(flat(glob), ""); err != nil {
+			return fmt.Errorf("models: %q is no glob: %w", glob, err)
+		}
+	}
+	return nil
+}
+
+func (h *Handler) checkIdentity() error { return checkPlaceholder("identity", h.Identity) }
+func (h *Handler) checkSession() error  { return checkPlaceholder("session", h.Session) }
+func (h *Handler) checkProvider() error { return checkPlaceholder("provider", h.Provider) }
+
+var placeholder = regexp.MustCompile(`\{[^{}\s]+\}`)
+
+// checkPlaceholder refuses a text that is the same for every request: as an
+// identity it would make one owner of all of them.
+func checkPlaceholder(name, text string) error {
+	if text == "" {
+		return nil
+	}
+	rest := placeholder.ReplaceAllString(text, "")
+	if rest == text || strings.ContainsAny(rest, "{}") {
+		return fmt.Errorf("%s must hold a placeholder, such as {http.auth.user.id}, not %q", name, text)
 	}
 	return nil
 }
