@@ -167,7 +167,8 @@ func TestJSONIsRefused(t *testing.T) {
 		`"max_containers":100001`:        "max_containers must be between",
 		`"keepalive":"2h"`:               "keepalive must be between",
 		`"outputs":"never"`:              `outputs must be "requested" or "always", not "never"`,
-		`"models":["[a"]`:                `models: glob "[a"`,
+		`"models":["[a"]`:                `models: "[a" is no glob`,
+		`"identity":"user"`:              "identity must hold a placeholder",
 		`"enabled":"yes"`:                "enabled",
 	} {
 		t.Run(member, func(t *testing.T) {

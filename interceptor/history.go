@@ -2,6 +2,7 @@ package interceptor
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/codeinterp/caddy-code-interpreter/internal/rawjson"
@@ -27,6 +28,7 @@ func (i *Interceptor) rewriteInput(req *request) error {
 		}
 		return badRequest("input", "Invalid type for 'input': expected a string or a list of items.")
 	}
+	var containers []string
 	for _, item := range items {
 		o, err := rawjson.ParseLenient(item)
 		if err == nil && i.refersToOurs(req.owner, o) {
@@ -41,10 +43,28 @@ func (i *Interceptor) rewriteInput(req *request) error {
 		call, output := i.historyCall(req, o)
 		req.input = append(req.input, call, output)
 		if id := o.Str("container_id"); id != "" {
-			req.historyContainers = append([]string{id}, req.historyContainers...)
+			containers = append(containers, id)
 		}
 	}
+	req.historyContainers = newest(containers)
 	return nil
+}
+
+// maxHistoryContainers is how many of a history's containers are looked at.
+const maxHistoryContainers = 16
+
+// newest returns the last ids, newest first, each once.
+func newest(ids []string) []string {
+	var out []string
+	for _, id := range slices.Backward(ids) {
+		if len(out) == maxHistoryContainers {
+			break
+		}
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // refersToOurs reports whether an item_reference names a call of ours, which

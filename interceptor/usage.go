@@ -55,5 +55,5 @@ func outputTokens(usage rawjson.Value) int64 {
 		return 0
 	}
 	n, _ := o.Int("output_tokens")
-	return n
+	return max(n, 0) // a budget is never raised by what an upstream says
 }
