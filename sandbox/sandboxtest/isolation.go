@@ -168,7 +168,7 @@ name = ctypes.addressof(ctypes.create_string_buffer(b'/tmp'))
 NEW = {'user': 0x10000000, 'mount': 0x20000, 'pid': 0x20000000, 'net': 0x40000000, 'time': 0x80}
 numbers = { # x86-64, arm64
     'mount': (165, 40), 'umount2': (166, 39), 'pivot_root': (155, 41), 'chroot': (161, 51), 'setns': (308, 268),
-    'ptrace': (101, 117), 'bpf': (321, 280), 'io_uring_setup': (425, 425), 'userfaultfd': (323, 282),
+    'ptrace': (101, 117), 'memfd_create': (319, 279), 'bpf': (321, 280), 'io_uring_setup': (425, 425), 'userfaultfd': (323, 282),
     'keyctl': (250, 219), 'add_key': (248, 217), 'request_key': (249, 218), 'perf_event_open': (298, 241),
     'kexec_load': (246, 104), 'init_module': (175, 105), 'finit_module': (313, 273), 'delete_module': (176, 106),
     'open_by_handle_at': (304, 265), 'process_vm_readv': (310, 270), 'process_vm_writev': (311, 271),
