@@ -13,5 +13,8 @@ git grep --untracked -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' |
 	while IFS=: read -r file function; do
 		name=${function#func }
 		echo "fuzz: $name in $(dirname "$file")"
-		CGO_ENABLED=0 go test -run '^$' -fuzz "^$name\$" -fuzztime "${FUZZTIME:-20s}" "./$(dirname "$file")" </dev/null
+		# Shrinking what is merely interesting may take a minute a time, in
+		# which nothing new is tried.
+		CGO_ENABLED=0 go test -run '^$' -fuzz "^$name\$" -fuzztime "${FUZZTIME:-20s}" -fuzzminimizetime 10x \
+			"./$(dirname "$file")" </dev/null
 	done
