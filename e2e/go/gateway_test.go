@@ -66,7 +66,7 @@ func (g *gateway) runCaddy(t *testing.T, port int, upstream string) {
 	if binary == "" {
 		binary = "../../bin/caddy"
 		if _, err := os.Stat(binary); err != nil {
-			t.Skip("there is no bin/caddy; run make build")
+			t.Fatal("there is no bin/caddy; run make test, which builds it")
 		}
 	}
 	python := os.Getenv("CODE_PYTHON")

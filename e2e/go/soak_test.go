@@ -106,7 +106,7 @@ func (g *gateway) descendants(t *testing.T) int {
 	t.Helper()
 	listing, err := exec.Command("ps", "-eo", "pid=,ppid=").Output()
 	if err != nil {
-		t.Skip("there is no ps")
+		t.Fatalf("listing processes (install procps): %v", err)
 	}
 	children := make(map[string][]string)
 	for line := range strings.Lines(string(listing)) {
