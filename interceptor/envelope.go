@@ -149,7 +149,7 @@ func (ex *exchange) showCall(it *item) *rawjson.Object {
 // freeID takes the id, or mints another when it is empty or was seen before
 // (decision 8).
 func (ex *exchange) freeID(id, prefix string) string {
-	if id == "" || ex.ids[id] {
+	if id == "" || ex.ids[id] || strings.Contains(id, ex.req.toolName) {
 		id = mintID(prefix)
 	}
 	ex.ids[id] = true

@@ -1,6 +1,7 @@
 package interceptor
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -111,23 +112,21 @@ func TestRecordsAreBounded(t *testing.T) {
 		t.Error("nobody's response is kept")
 	}
 	for n := range maxRecords + 10 {
-		r.keep(testRecord(someone, strings.Repeat("x", n)), time.Minute)
+		owner := sandbox.Owner{Scope: "s", Kind: "key", Value: fmt.Sprint(n)}
+		r.keep(testRecord(owner, "1"), time.Minute)
 	}
 	if r.order.Len() > maxRecords || len(r.responses) > maxRecords || len(r.calls) > maxRecords {
 		t.Errorf("%d records are kept", r.order.Len())
 	}
-	large := testRecord(someone, "large")
-	large.response.final = make([]byte, maxRecordBytes-100)
-	r.keep(large, time.Minute)
-	if r.bytes > maxRecordBytes || !r.Has(someone, "large") {
+	for n := range 2 * maxRecordBytes / ownerRecordBytes {
+		large := testRecord(sandbox.Owner{Scope: "s", Kind: "key", Value: fmt.Sprint("large", n)}, "1")
+		large.response.final = make([]byte, ownerRecordBytes-1000)
+		r.keep(large, time.Minute)
+	}
+	if r.bytes > maxRecordBytes {
 		t.Errorf("%d bytes are kept", r.bytes)
 	}
-	tooLarge := testRecord(someone, "too large")
-	tooLarge.response.final = make([]byte, maxRecordBytes+1)
-	r.keep(tooLarge, time.Minute)
-	if !r.Empty() || r.bytes != 0 || len(r.calls) != 0 {
-		t.Errorf("%d bytes are kept", r.bytes)
-	}
+	r = NewRecords()
 	r.keep(testRecord(someone, "1"), time.Minute)
 	r.keep(testRecord(someone, "1"), time.Minute)
 	if r.order.Len() != 1 {
@@ -136,5 +135,30 @@ func TestRecordsAreBounded(t *testing.T) {
 	r.forget(someone, "1")
 	if !r.Empty() || r.bytes != 0 {
 		t.Error("a forgotten response is kept")
+	}
+}
+
+// One owner's records never cost another its own, however many or large.
+func TestRecordsOfOneOwnerLeaveAnothersAlone(t *testing.T) {
+	other := sandbox.Owner{Scope: "s", Kind: "key", Value: "other"}
+	r := NewRecords()
+	r.keep(testRecord(someone, "1"), time.Minute)
+	for n := range maxRecords + 10 {
+		r.keep(testRecord(other, fmt.Sprint(n)), time.Minute)
+	}
+	if !r.Has(someone, "1") || r.Has(other, "0") || !r.Has(other, fmt.Sprint(maxRecords+9)) || r.order.Len() > ownerRecords+1 {
+		t.Errorf("after many: %d are kept", r.order.Len())
+	}
+	large := testRecord(other, "large")
+	large.response.final = make([]byte, maxRecordBytes+1)
+	r.keep(large, time.Minute)
+	if got, ok := r.Response(other, "large"); !ok || got.final != nil {
+		t.Error("a response too large to retrieve cannot be continued")
+	}
+	ids := testRecord(other, "ids")
+	ids.response.turns = []string{strings.Repeat("x", ownerRecordBytes+1)}
+	r.keep(ids, time.Minute)
+	if !r.Has(someone, "1") || r.Has(other, "ids") || r.bytes > maxRecordBytes {
+		t.Errorf("after a large one: %d bytes are kept", r.bytes)
 	}
 }

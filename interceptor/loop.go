@@ -87,7 +87,7 @@ func (ex *exchange) run(ctx context.Context, w http.ResponseWriter) error {
 		if t.raw != nil || t.response == nil {
 			return ex.noResponse(t)
 		}
-		if t.failure != nil && t.status() != statusCompleted {
+		if t.failure != nil {
 			return ex.end(t, statusFailed, t.failure)
 		}
 		more, err := ex.answer(ctx, t, last)

@@ -25,6 +25,10 @@ type Records struct {
 const (
 	maxRecords     = 4096
 	maxRecordBytes = 64 << 20
+	// One owner's share of either; its own oldest records give way beyond it,
+	// so that nobody drops another's by keeping many or large ones.
+	ownerRecords     = maxRecords / 8
+	ownerRecordBytes = maxRecordBytes / 8
 )
 
 type recordKey struct {
@@ -119,12 +123,11 @@ func (r *Records) keep(rec *record, ttl time.Duration) {
 	if rec.owner.Anonymous() || rec.id == "" {
 		return
 	}
-	for id, c := range rec.calls {
-		rec.bytes += len(id) + len(c.code) + len(c.output)
-	}
-	rec.bytes += len(rec.response.final)
-	for _, v := range rec.response.unseen {
-		rec.bytes += len(v)
+	if rec.bytes = rec.size(); rec.bytes > ownerRecordBytes {
+		rec.response.final = nil // it cannot be retrieved then, but still be continued
+		if rec.bytes = rec.size(); rec.bytes > ownerRecordBytes {
+			return
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,11 +141,44 @@ func (r *Records) keep(rec *record, ttl time.Duration) {
 		r.calls[recordKey{rec.owner, id}] = e
 	}
 	r.bytes += rec.bytes
+	r.trimOwner(rec.owner)
 	for r.order.Len() > maxRecords || r.bytes > maxRecordBytes || r.now().After(r.order.Front().Value.(*record).expires) {
 		r.drop(r.order.Front())
 		if r.order.Len() == 0 {
 			return
 		}
+	}
+}
+
+// size is what a record holds of memory, as far as others decide it.
+func (rec *record) size() int {
+	n := len(rec.id) + len(rec.response.upstreamID) + len(rec.response.container) + len(rec.response.final)
+	for id, c := range rec.calls {
+		n += len(id) + len(c.itemID) + len(c.callID) + len(c.code) + len(c.output)
+	}
+	for _, v := range rec.response.unseen {
+		n += len(v)
+	}
+	for _, id := range rec.response.turns {
+		n += len(id)
+	}
+	return n
+}
+
+// trimOwner drops an owner's oldest records beyond its share; the caller holds
+// the lock.
+func (r *Records) trimOwner(owner sandbox.Owner) {
+	count, size := 0, 0
+	for e := r.order.Back(); e != nil; {
+		older := e.Prev()
+		if rec := e.Value.(*record); rec.owner == owner {
+			count++
+			size += rec.bytes
+			if count > ownerRecords || size > ownerRecordBytes {
+				r.drop(e)
+			}
+		}
+		e = older
 	}
 }
 

@@ -208,7 +208,7 @@ func (r *turnReader) addUnstreamed() error {
 		if err != nil {
 			continue
 		}
-		it := r.unpaired(paired, func(it *item) bool { return it.id != "" && it.id == o.Str("id") })
+		it := r.unpaired(paired, func(it *item) bool { return it.id != "" && it.id == o.Str("id") && it.typ == o.Str("type") })
 		final, pairs = append(final, o), append(pairs, it)
 	}
 	for n, o := range final {

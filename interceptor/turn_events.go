@@ -118,7 +118,7 @@ func (r *turnReader) fail(o *rawjson.Object) {
 		code = "server_error"
 	}
 	r.turn.failure = &APIError{
-		Status: http.StatusBadGateway, Type: "server_error", Code: code,
+		Status: http.StatusBadGateway, Type: "server_error", Code: publicName(code, r.ex.req.toolName),
 		Message: publicName(message, r.ex.req.toolName),
 	}
 }

@@ -50,6 +50,7 @@ func (v *jsonView) finish(t *turn, status string, failure *APIError) error {
 		return nil
 	}
 	body := v.ex.final(t, status, failure)
+	v.ex.record() // before the client can ask for it
 	copyHeader(v.w.Header(), t.header)
 	h := v.w.Header()
 	h.Set("Content-Type", "application/json")

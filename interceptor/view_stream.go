@@ -335,5 +335,6 @@ func (v *streamView) finish(t *turn, status string, failure *APIError) error {
 	o := rawjson.New()
 	o.Set("type", rawjson.String(typ))
 	o.Set("response", v.ex.final(t, status, failure))
+	v.ex.record() // before the client can ask for it
 	return v.client.event(typ, o)
 }
