@@ -34,7 +34,8 @@ type container struct {
 	channel *net.UnixConn
 	boot    *os.File
 	frames  *bufio.Reader
-	cell    uint32 // of the execution under way or the last one
+	cell    uint32       // of the execution under way or the last one
+	open    []*execution // whose pipes may still be open, oldest first; Run's
 
 	born    chan error    // what init said of its start
 	acks    chan struct{} // init sent an interrupt

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -85,6 +86,19 @@ func (e *execution) pump() {
 		}
 	}
 }
+
+// ended reports whether the pipe is at its end.
+func (e *execution) ended() bool {
+	select {
+	case <-e.pumped:
+		return true
+	default:
+		return false
+	}
+}
+
+// abandon ends pump; whoever still writes to the pipe finds it broken.
+func (e *execution) abandon() { _ = e.pipe.SetReadDeadline(time.Unix(1, 0)) }
 
 // drain reads what is in the pipe now, and no more: a process that prints all
 // the time must not hold up the frame that waits.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -66,10 +67,23 @@ func (c *container) begin(ctx context.Context, code string) (*execution, error) 
 		out.Close()
 		return nil, err
 	}
+	c.boundPipes(e)
 	c.readers.Add(2)
 	go func() { defer c.readers.Done(); e.pump() }()
 	go func() { defer c.readers.Done(); e.readFrames(c.frames, c.channel) }()
 	return e, nil
+}
+
+// maxPipes is how many cells' pipes a container may keep open. Each costs the
+// host a descriptor and a goroutine for as long as code holds the other end.
+const maxPipes = 16
+
+// boundPipes takes the new cell's pipe in and gives the oldest up.
+func (c *container) boundPipes(e *execution) {
+	c.open = append(slices.DeleteFunc(c.open, (*execution).ended), e)
+	for ; len(c.open) > maxPipes; c.open = c.open[1:] {
+		c.open[0].abandon()
+	}
 }
 
 // follow hands on what the execution puts out until it ends, one way or other.
