@@ -23,6 +23,7 @@ type requestBody struct {
 	raw    *bytes.Buffer // as sent
 	plain  []byte        // decoded; raw's bytes when there is no coding
 	whole  bool          // false when the body goes on behind raw, over the cap
+	words  bool          // it may concern us (interceptor.MayConcern)
 	rest   io.Reader
 	mu     sync.Mutex
 	closed bool // the buffer was given back; nobody may read it any more
@@ -36,13 +37,15 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 const largestPooled = 8 << 20
 
 // readBody reads the body up to the cap; release gives its buffer back.
-func readBody(r *http.Request, most int64) (*requestBody, error) {
+// chained is MayConcern's.
+func readBody(r *http.Request, most int64, chained bool) (*requestBody, error) {
 	b := &requestBody{raw: buffers.Get().(*bytes.Buffer), whole: true}
 	b.raw.Reset()
 	if n := r.ContentLength; n > 0 && n <= most {
 		b.raw.Grow(int(n) + bytes.MinRead)
 	}
-	n, err := b.raw.ReadFrom(io.LimitReader(r.Body, most+1))
+	scanner := &interceptor.Scanner{Chained: chained}
+	n, err := b.raw.ReadFrom(io.TeeReader(io.LimitReader(r.Body, most+1), scanner))
 	if err != nil {
 		b.release()
 		return nil, err
@@ -50,39 +53,37 @@ func readBody(r *http.Request, most int64) (*requestBody, error) {
 	if n > most {
 		b.whole, b.rest = false, r.Body
 	}
-	b.plain = b.raw.Bytes()
-	if err := b.decode(r.Header.Get("Content-Encoding"), most); err != nil {
-		b.release()
-		return nil, err
+	b.plain, b.words = b.raw.Bytes(), scanner.Found
+	if coding := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); coding != "" && coding != "identity" {
+		b.decode(coding, most)
+		b.words = interceptor.MayConcern(b.plain, chained)
 	}
 	return b, nil
 }
 
 // decode undoes a content coding under the cap. What cannot be decoded is the
 // upstream's to refuse: plain stays empty and the bytes go on as they are.
-func (b *requestBody) decode(encoding string, most int64) error {
+func (b *requestBody) decode(coding string, most int64) {
 	var src io.Reader
-	switch strings.ToLower(strings.TrimSpace(encoding)) {
-	case "", "identity":
-		return nil
+	switch coding {
 	case "gzip", "x-gzip":
 		z, err := gzip.NewReader(bytes.NewReader(b.plain))
 		if err != nil {
 			b.plain = nil
-			return nil
+			return
 		}
 		src = z
 	case "zstd":
 		z, err := zstd.NewReader(bytes.NewReader(b.plain), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(most)))
 		if err != nil {
 			b.plain = nil
-			return nil
+			return
 		}
 		defer z.Close()
 		src = z
 	default:
 		b.plain = nil
-		return nil
+		return
 	}
 	plain, err := io.ReadAll(io.LimitReader(src, most+1))
 	if int64(len(plain)) > most {
@@ -91,7 +92,6 @@ func (b *requestBody) decode(encoding string, most int64) error {
 		plain = nil
 	}
 	b.plain = plain
-	return nil
 }
 
 // passThrough hands the request to next with its bytes as they came.

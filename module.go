@@ -216,12 +216,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	if kind == interceptor.KindNone {
 		return h.serveStored(w, r, next)
 	}
-	body, err := readBody(r, h.MaxRequestBody)
+	body, err := readBody(r, h.MaxRequestBody, !h.shared.records.Empty())
 	if err != nil {
 		return refuseBody(w, err)
 	}
 	defer body.release()
-	if !interceptor.MayConcern(body.plain, !h.shared.records.Empty()) {
+	if !body.words {
 		return body.passThrough(w, r, next)
 	}
 	// The request's own share keeps the pool over a reload. It is taken by

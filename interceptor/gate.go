@@ -37,38 +37,66 @@ func KindOf(path string) Kind {
 	}
 }
 
-// chain and callPrefix are looked for only while there are records that they
-// could name.
-var (
-	chain      = []byte(`"previous_response_id"`)
-	callPrefix = []byte(`"ci_`)
-)
-
 // MayConcern is the first half of the gate (decision 4): a scan that lets
 // nearly every other request through without a parse. chained says that there
-// are records which a previous_response_id could name.
+// are records which a previous_response_id or the id of a call could name.
 func MayConcern(body []byte, chained bool) bool {
-	return namesTool(body) || escapesLetters(body) ||
-		chained && (bytes.Contains(body, chain) || bytes.Contains(body, callPrefix))
+	return hasWords(body, chained) || escapesLetters(body)
 }
 
-// namesTool looks for the tool's name by its underscore, which is rarer in
-// prompts than any letter. bytes.Index falls back to comparing at every byte
-// when its first byte is not rare enough, which costs several times as much
+// Words that a body of ours has at an underscore, which is rarer in prompts
+// than any letter. bytes.Index falls back to comparing at every byte when its
+// first byte is not rare enough, which costs several times as much
 // (BenchmarkMayConcern).
-func namesTool(body []byte) bool {
-	const rest = "_interpreter"
-	for {
-		at := bytes.IndexByte(body, '_')
-		if at < 0 || len(body)-at < len(rest) {
+const (
+	toolWord  = "_interpreter" // of code_interpreter
+	chainWord = "_response_id" // of previous_response_id
+	callWord  = `"ci`          // before the underscore of a call's id
+)
+
+func hasWords(body []byte, chained bool) bool {
+	for at := 0; ; at++ {
+		next := bytes.IndexByte(body[at:], '_')
+		if next < 0 {
 			return false
 		}
-		body = body[at:]
-		if body[1] == 'i' && string(body[:len(rest)]) == rest {
+		at += next
+		after := body[at:]
+		switch {
+		case len(after) >= len(toolWord) && after[1] == 'i' && string(after[:len(toolWord)]) == toolWord:
+			return true
+		case !chained:
+		case len(after) >= len(chainWord) && after[1] == 'r' && string(after[:len(chainWord)]) == chainWord:
+			return true
+		case at >= len(callWord) && string(body[at-len(callWord):at]) == callWord:
 			return true
 		}
-		body = body[1:]
 	}
+}
+
+// Scanner is MayConcern for a body that is still being read: what was just
+// read is in the processor's cache, which a scan of the whole would not be.
+type Scanner struct {
+	Chained bool
+	Found   bool
+	tail    []byte // of what was scanned, for words that are cut
+}
+
+// overlap is as long as the longest thing that is looked for.
+const overlap = 16
+
+// Write scans the next piece; it never fails.
+func (s *Scanner) Write(p []byte) (int, error) {
+	if s.Found {
+		return len(p), nil
+	}
+	seam := append(s.tail, p[:min(len(p), overlap)]...)
+	s.Found = MayConcern(seam, s.Chained) || MayConcern(p, s.Chained)
+	if len(p) >= overlap {
+		seam = append(seam[:0], p[len(p)-overlap:]...)
+	}
+	s.tail = append(s.tail[:0], seam[max(0, len(seam)-overlap):]...)
+	return len(p), nil
 }
 
 // escapesLetters looks for letters spelled as \u00XX, as JSON may spell those
