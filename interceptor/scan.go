@@ -56,9 +56,9 @@ var (
 )
 
 // wordSet finds words of wordSize bytes, or what may be one with escapes. A
-// word covers one of the places that lie step apart, so it is enough to look
-// there for any four bytes of one: a thirteenth of the work of comparing at
-// every byte, and no byte that is frequent in a text makes it slow, as it
+// word covers one of the places that lie step apart, gram and all, so it is
+// enough to look there for any gram of one: a twelfth of the work of comparing
+// at every byte, and no byte that is frequent in a text makes it slow, as it
 // would bytes.Index (BenchmarkMayConcern).
 type wordSet struct {
 	words []string
