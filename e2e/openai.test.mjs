@@ -217,8 +217,8 @@ for (const [way, send] of Object.entries(ways)) {
         assert.equal(text(next), 'You said: and now?');
       });
 
-      // OpenAI refuses this too; decision 12 would drop such reasoning.
-      test('of whole items, unstored and without encrypted reasoning', { todo: 'the handler passes the reasoning on' }, async () => {
+      // OpenAI refuses such reasoning.
+      test('of whole items, unstored and without encrypted reasoning', async () => {
         const first = await send({ ...base, store: false, input });
         assert.equal(first.output[0].encrypted_content ?? undefined, undefined);
         const next = await send({ ...base, store: false, input: [{ role: 'user', content: input }, ...replay(first), { role: 'user', content: 'and now?' }] });

@@ -185,3 +185,10 @@ func script(answers ...string) http.Handler {
 		_, _ = w.Write([]byte(answer))
 	})
 }
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return s[:n]
+	}
+	return s
+}

@@ -1,6 +1,8 @@
 package interceptor
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -29,18 +31,24 @@ func (i *Interceptor) rewriteInput(req *request) error {
 		return badRequest("input", "Invalid type for 'input': expected a string or a list of items.")
 	}
 	var containers []string
+	replay := replay{stateless: req.stateless}
 	for _, item := range items {
 		o, err := rawjson.ParseLenient(item)
-		if err == nil && i.refersToOurs(req.owner, o) {
-			call, output := i.historyCall(req, o)
-			req.input = append(req.input, call, output)
-			continue
-		}
-		if err != nil || o.Str("type") != "code_interpreter_call" || !req.hasTool && !i.ours(o) {
+		if err != nil {
 			req.input = append(req.input, item)
 			continue
 		}
-		call, output := i.historyCall(req, o)
+		ours := i.refersToOurs(req.owner, o) || o.Str("type") == "code_interpreter_call" && (req.hasTool || i.ours(o))
+		if !ours {
+			if replay.keeps(o) {
+				if replay.dropped {
+					item = o.Bytes()
+				}
+				req.input = append(req.input, item)
+			}
+			continue
+		}
+		call, output := i.historyCall(req, o, replay.dropped)
 		req.input = append(req.input, call, output)
 		if id := o.Str("container_id"); id != "" {
 			containers = append(containers, id)
@@ -77,30 +85,55 @@ func (i *Interceptor) refersToOurs(owner sandbox.Owner, item *rawjson.Object) bo
 	return known
 }
 
-// historyCall turns a code_interpreter_call back into call and output.
-func (i *Interceptor) historyCall(req *request, item *rawjson.Object) (call, output rawjson.Value) {
+// replay decides which items of the model can be sent to it again.
+type replay struct {
+	stateless bool // store: false
+	dropped   bool // a reasoning item of this answer
+}
+
+// keeps reports whether the next item can be sent. Where nothing is stored,
+// reasoning that holds neither its encrypted form nor its text cannot, and what
+// follows it in the answer loses the id that ties it to the reasoning
+// (decision 12).
+func (r *replay) keeps(item *rawjson.Object) bool {
+	if !r.stateless {
+		return true
+	}
+	switch {
+	case item.Str("type") == "reasoning":
+		content, _ := item.Arr("content")
+		r.dropped = item.Str("encrypted_content") == "" && len(content) == 0
+		return !r.dropped
+	case item.Str("type") == "function_call_output" || item.Has("role") && item.Str("role") != "assistant":
+		r.dropped = false // the answer is over
+	case r.dropped:
+		item.Delete("id")
+	}
+	return true
+}
+
+// historyCall turns a code_interpreter_call back into call and output;
+// anonymous says that the call may not be known by its id.
+func (i *Interceptor) historyCall(req *request, item *rawjson.Object, anonymous bool) (call, output rawjson.Value) {
 	id := item.Str("id")
 	rec, known := i.Records.Call(req.owner, id)
 	if !known {
 		rest := strings.TrimPrefix(id, "ci_")
-		rec = callRecord{itemID: "fc_" + rest, callID: "call_" + rest, output: sentOutputs(item)}
-		if rest == "" {
-			rec.callID = mintID("call_")
-		}
+		rec = callRecord{itemID: "fc_" + rest, callID: historyCallID(rest), output: sentOutputs(item)}
 	}
 	if item.Str("type") == "code_interpreter_call" {
 		rec.code = item.Str("code")
 	}
 	c := rawjson.New()
 	c.Set("type", rawjson.String("function_call"))
-	if id != "" {
+	if id != "" && !anonymous {
 		c.Set("id", rawjson.String(rec.itemID))
 	}
-	c.Set("call_id", rawjson.String(clip(rec.callID, 64)))
+	c.Set("call_id", rawjson.String(rec.callID))
 	c.Set("name", rawjson.String(req.toolName))
 	c.Set("arguments", rawjson.String(cleanArguments(rec.code)))
 	c.Set("status", rawjson.String("completed"))
-	return c.Bytes(), functionOutput(clip(rec.callID, 64), rec.output)
+	return c.Bytes(), functionOutput(rec.callID, rec.output)
 }
 
 // sentOutputs is what the client itself says that the code put out.
@@ -153,9 +186,16 @@ func functionOutput(callID, text string) rawjson.Value {
 	return o.Bytes()
 }
 
-func clip(s string, n int) string {
-	if len(s) > n {
-		return s[:n]
+// historyCallID is the call_id of a call whose upstream's is not known: the
+// same for the same item in every request, and never longer than OpenAI takes.
+func historyCallID(rest string) string {
+	switch id := "call_" + rest; {
+	case rest == "":
+		return mintID("call_")
+	case len(id) > 64:
+		sum := sha256.Sum256([]byte(rest))
+		return "call_" + hex.EncodeToString(sum[:12])
+	default:
+		return id
 	}
-	return s
 }

@@ -66,6 +66,21 @@ func TestHistoryItemsWithoutIDs(t *testing.T) {
 	}
 }
 
+// Servers refuse a call_id of more than 64 characters, and two of the same.
+func TestLongHistoryIDsGiveDistinctCallIDs(t *testing.T) {
+	b := newTestbed(t, nil)
+	long := strings.Repeat("x", 80)
+	item := func(end string) string {
+		return `{"type":"code_interpreter_call","id":"ci_` + long + end + `","code":"a","outputs":null}`
+	}
+	sentFor(t, b, someone, `[`+item("1")+`,`+item("2")+`]`)
+	input := decode(t, b.sent[0])["input"].([]any)
+	first, second := input[0].(map[string]any)["call_id"].(string), input[2].(map[string]any)["call_id"].(string)
+	if first == second || len(first) > 64 || len(second) > 64 || input[1].(map[string]any)["call_id"] != first {
+		t.Errorf("upstream gets %v", input)
+	}
+}
+
 // A reference to an item that the upstream does not know is expanded.
 func TestItemReferenceToACallOfOurs(t *testing.T) {
 	b := newTestbed(t, script(completed("resp_1", code("1", "a")).json(), completed("resp_2", msg("msg_1", "ok")).json()))

@@ -228,21 +228,19 @@ func (ex *exchange) countBuiltin(it *item) {
 // remember appends the turn to the next one's input: its items verbatim and in
 // order, our arguments clean, then one output per call.
 func (ex *exchange) remember(t *turn, outputs []rawjson.Value) {
-	dropped := false
+	replay := replay{stateless: ex.req.stateless}
 	if !ex.req.conversation {
 		for _, it := range t.items {
 			if it.done == nil {
 				continue
 			}
 			o := it.done.Clone()
-			if ex.req.stateless && it.typ == "reasoning" && o.Str("encrypted_content") == "" && !hasElements(o, "content") {
-				dropped = true // it cannot be replayed, nor the ids that lean on it (decision 12)
+			if !replay.keeps(o) {
 				continue
 			}
-			if dropped {
-				o.Delete("id")
-			}
 			if it.call != nil {
+				o.Set("type", rawjson.String("function_call"))
+				o.Delete("input") // of a custom tool
 				o.Set("call_id", rawjson.String(it.call.callID))
 				o.Set("name", rawjson.String(ex.req.toolName))
 				o.Set("arguments", rawjson.String(cleanArguments(it.call.code.String())))
@@ -253,11 +251,6 @@ func (ex *exchange) remember(t *turn, outputs []rawjson.Value) {
 		ex.history = nil
 	}
 	ex.history = append(ex.history, outputs...)
-}
-
-func hasElements(o *rawjson.Object, name string) bool {
-	v, ok := o.Arr(name)
-	return ok && len(v) > 0
 }
 
 // execute runs one call and shows it. The text is what the model gets; an

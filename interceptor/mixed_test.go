@@ -168,6 +168,35 @@ func TestStatelessReasoning(t *testing.T) {
 	}
 }
 
+// decision 12 holds for what the client sends back too; what the reasoning
+// stood before loses its id, up to where the client speaks again.
+func TestStatelessReasoningOfTheHistory(t *testing.T) {
+	const input = `[{"role":"user","content":"hi"},` +
+		`{"type":"reasoning","id":"rs_1","summary":[]},{"type":"code_interpreter_call","id":"ci_1","code":"a","container_id":null,"outputs":[]},` +
+		`{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"ok","annotations":[]}]},` +
+		`{"role":"user","content":"again"},{"type":"message","id":"msg_2","role":"assistant","content":"ok"},` +
+		`{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"SECRET"},{"type":"function_call","id":"fc_2","call_id":"call_2","name":"weather","arguments":"{}"},` +
+		`{"type":"function_call_output","call_id":"call_2","output":"rain"},` +
+		`{"type":"reasoning","id":"rs_3","summary":[],"content":[{"type":"reasoning_text","text":"hm"}]},{"type":"message","id":"msg_3","role":"assistant","content":"ok"}]`
+	ids := func(more string) string {
+		b := newTestbed(t, script(completed("resp_1", msg("msg_9", "ok")).json()))
+		b.post(`{"model":"m","tools":[` + auto + `],"input":` + input + more + `}`)
+		var got []string
+		for _, item := range decode(t, b.sent[0])["input"].([]any) {
+			if id, ok := item.(map[string]any)["id"]; ok {
+				got = append(got, id.(string))
+			}
+		}
+		return strings.Join(got, " ")
+	}
+	if got, want := ids(`,"store":false`), "msg_2 rs_2 fc_2 rs_3 msg_3"; got != want {
+		t.Errorf("unstored: the ids %s go upstream, want %s", got, want)
+	}
+	if got, want := ids(``), "rs_1 fc_1 msg_1 msg_2 rs_2 fc_2 rs_3 msg_3"; got != want {
+		t.Errorf("stored: the ids %s go upstream, want %s", got, want)
+	}
+}
+
 // A conversation that a mixed turn left with a call of ours open gets its
 // output with the next request, once.
 func TestConversationAfterAMixedTurn(t *testing.T) {
