@@ -121,3 +121,8 @@ func pieces(s string) []string {
 }
 
 func (a answer) stream() string { return strings.Join(a.events(), "") }
+
+// frames makes a stream of events that no answer has.
+func frames(events ...string) string {
+	return "data: " + strings.Join(events, "\n\ndata: ") + "\n\n"
+}

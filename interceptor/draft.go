@@ -137,7 +137,7 @@ func closeParts(item *rawjson.Object, member, index string, parts []*draftPart) 
 // settle ends an item that the upstream did not. One that may be a call of
 // ours, since it has no name yet, is left out.
 func (it *item) settle(status string) {
-	if it.done == nil && it.call == nil && (it.typ != "function_call" || it.name != "") {
+	if it.done == nil && it.call == nil && !it.nameless() {
 		it.done, it.closing = it.draft.close(it.added, status)
 	}
 }

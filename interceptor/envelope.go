@@ -1,7 +1,10 @@
 package interceptor
 
 import (
+	"bytes"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/codeinterp/caddy-code-interpreter/internal/rawjson"
 )
@@ -39,6 +42,15 @@ var fallbacks = []struct {
 	{"metadata", rawjson.Value(`{}`)},
 }
 
+// standard are the members of OpenAI's response object.
+var standard = func() map[string]bool {
+	names := map[string]bool{"id": true, "created_at": true, "completed_at": true, "model": true, "status": true, "output": true, "prompt": true}
+	for _, f := range fallbacks {
+		names[f.name] = true
+	}
+	return names
+}()
+
 // ours are the members that are always shown as the client sent them, or as
 // their default: the upstream was told something else (cases/litellm.md B8).
 var ours = map[string]bool{
@@ -49,9 +61,14 @@ var ours = map[string]bool{
 // time, one model over all turns, and the client's own parameters.
 func (ex *exchange) envelope(upstream *rawjson.Object, status string) *rawjson.Object {
 	o := upstream.Clone()
-	o.Set("id", ex.constant("id", func() rawjson.Value { return rawjson.String(mintID("resp_")) }))
-	o.Set("created_at", ex.constant("created_at", func() rawjson.Value { return rawjson.Int(ex.created) }))
-	o.Set("model", ex.constant("model", func() rawjson.Value { return ex.req.client.Get("model") }))
+	for _, name := range o.Names() {
+		if v := o.Get(name); !standard[name] && bytes.Contains(v, []byte(ex.req.toolName)) {
+			o.Delete(name) // a vendor's member that shows what the upstream was told
+		}
+	}
+	o.Set("id", ex.constant("id", '"', func() rawjson.Value { return rawjson.String(mintID("resp_")) }))
+	o.Set("created_at", ex.constant("created_at", '0', func() rawjson.Value { return rawjson.Int(ex.created) }))
+	o.Set("model", ex.constant("model", '"', func() rawjson.Value { return ex.req.client.Get("model") }))
 	o.Set("status", rawjson.String(status))
 	for _, f := range fallbacks {
 		sent := ex.req.client.Get(f.name)
@@ -68,8 +85,9 @@ func (ex *exchange) envelope(upstream *rawjson.Object, status string) *rawjson.O
 	return o
 }
 
-// constant is a member that stays as the first response object had it.
-func (ex *exchange) constant(name string, fallback func() rawjson.Value) rawjson.Value {
+// constant is a member that stays as the first response object had it, if that
+// was of its kind.
+func (ex *exchange) constant(name string, kind jsontext.Kind, fallback func() rawjson.Value) rawjson.Value {
 	if v, ok := ex.constants[name]; ok {
 		return v
 	}
@@ -77,7 +95,7 @@ func (ex *exchange) constant(name string, fallback func() rawjson.Value) rawjson
 	if ex.first != nil {
 		v = ex.first.Get(name)
 	}
-	if s, isString := rawjson.Unquote(v); rawjson.IsNull(v) || isString && s == "" {
+	if v.Kind() != kind || string(v) == `""` {
 		v = fallback()
 	}
 	ex.constants[name] = v
@@ -132,10 +150,25 @@ func (ex *exchange) show(it *item, o *rawjson.Object) *rawjson.Object {
 	if o.Str("id") != it.shownID {
 		o.Set("id", rawjson.String(it.shownID))
 	}
+	ex.showName(it, o)
 	if it.typ == "reasoning" && !ex.req.showSecret {
 		o.Delete("encrypted_content")
 	}
 	return o
+}
+
+// showName hides the internal name in one that the model made up of it.
+func (ex *exchange) showName(it *item, o *rawjson.Object) {
+	if it.name == "" || !o.Has("name") {
+		return
+	}
+	name := it.name
+	if !ex.req.taken[name] {
+		name = publicName(name, ex.req.toolName)
+	}
+	if o.Str("name") != name {
+		o.Set("name", rawjson.String(name))
+	}
 }
 
 // showCall is the same for a call of ours.

@@ -1,11 +1,14 @@
 package interceptor
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/codeinterp/caddy-code-interpreter/examples/scriptedmodel/model"
+	"github.com/codeinterp/caddy-code-interpreter/internal/rawjson"
 )
 
 // Design decision 6: the internal name never shows in anything structural,
@@ -18,6 +21,7 @@ func TestInternalNameShowsNowhereAnUpstreamPutsIt(t *testing.T) {
 	done := answer(`"status":"completed","output":[]`)
 	for name, first := range map[string]string{
 		"item id":                       answer(`"status":"completed","output":[` + call + `]`),
+		"a vendor's member":             answer(`"status":"completed","output":[],"x_debug":{"tools":["` + internalName + `"]}`),
 		"error code":                    answer(`"status":"failed","output":[],"error":{"code":"bad_` + internalName + `","message":"` + internalName + ` failed"}`),
 		"error of a completed response": answer(`"status":"completed","output":[],"error":{"code":"x","message":"` + internalName + ` failed"}`),
 		"call under the id of a message": "event: response.created\ndata: {\"type\":\"response.created\",\"response\":" + answer(`"status":"in_progress","output":[]`) + "}\n\n" +
@@ -31,6 +35,30 @@ func TestInternalNameShowsNowhereAnUpstreamPutsIt(t *testing.T) {
 				t.Errorf("%s%s: no answer", name, more)
 			}
 		}
+	}
+}
+
+// SDKs take ids and models for strings.
+func TestMembersOfAnotherKindAreReplaced(t *testing.T) {
+	b := newTestbed(t, script(`{"id":7,"object":"response","created_at":"now","model":{},"status":"completed","output":[]}`))
+	r := b.response(ask("hi", ""))
+	if id, ok := r["id"].(string); !ok || !strings.HasPrefix(id, "resp_") || r["model"] != "m" {
+		t.Errorf("id %v, model %v", r["id"], r["model"])
+	}
+	if _, ok := r["created_at"].(json.Number); !ok {
+		if _, ok := r["created_at"].(float64); !ok {
+			t.Errorf("created_at %v", r["created_at"])
+		}
+	}
+}
+
+func TestUsageNestedWithoutEndIsNotFollowed(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat(`{"x":`, n) + "1" + strings.Repeat("}", n) }
+	if got := string(addUsage(rawjson.Value(deep(2)), rawjson.Value(deep(2)))); got != `{"x":{"x":2}}` {
+		t.Errorf("sum %s", got)
+	}
+	if got := string(addUsage(rawjson.Value(deep(5000)), rawjson.Value(deep(5000)))); got != deep(5000) {
+		t.Errorf("it is followed to the end")
 	}
 }
 

@@ -165,7 +165,11 @@ func (req *request) calls(name string) bool {
 	if name == req.toolName || !req.hasTool || req.taken[name] {
 		return name == req.toolName
 	}
-	name, _, _ = strings.Cut(strings.TrimPrefix(name, "functions."), "<|")
+	name, _, _ = strings.Cut(strings.TrimSpace(name), "<|")
+	for _, prefix := range []string{"functions.", "default_api."} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	name, _, _ = strings.Cut(name, ":") // functions.name:0
 	return name == req.toolName || aliases[name] && !req.taken[name]
 }
 

@@ -33,7 +33,7 @@ type turn struct {
 // item is one item of a turn's output.
 type item struct {
 	typ     string
-	name    string // of a function_call; "" until it is known
+	name    string // of a function or custom tool; "" until it is known
 	id      string // the upstream's; may be empty
 	index   int64  // the upstream's output_index; -1 when it has none
 	added   *rawjson.Object
@@ -54,6 +54,11 @@ func (it *item) isClients() bool {
 		return it.call == nil
 	}
 	return false
+}
+
+// nameless says that the item may yet turn out to be a call of ours.
+func (it *item) nameless() bool {
+	return it.name == "" && (it.typ == "function_call" || it.typ == "custom_tool_call")
 }
 
 // status is the response's: completed, incomplete, failed.
@@ -268,10 +273,10 @@ func (r *turnReader) add(o *rawjson.Object, index int64) (*item, error) {
 	return it, r.identify(it, o)
 }
 
-// identify finds out whether a function_call is a call of our function, as
-// soon as its name is there.
+// identify finds out whether a call is one of our function, as soon as its name
+// is there. A custom tool's is, too: it differs in that its input is no JSON.
 func (r *turnReader) identify(it *item, o *rawjson.Object) error {
-	if it.typ != "function_call" || it.name != "" {
+	if !it.nameless() {
 		return nil
 	}
 	it.name = o.Str("name")
@@ -301,6 +306,9 @@ func (r *turnReader) complete(it *item, o *rawjson.Object) error {
 		it.call.callID = mintID("call_")
 	}
 	r.ex.callIDs[it.call.callID] = true
+	if it.typ == "custom_tool_call" {
+		return r.arguments(it, cleanArguments(o.Str("input")))
+	}
 	return r.arguments(it, o.Str("arguments"))
 }
 

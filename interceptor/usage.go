@@ -9,6 +9,14 @@ import (
 // addUsage sums two usage objects member by member, with their details, and
 // takes a missing or null one for nothing (cases/litellm.md B9).
 func addUsage(a, b rawjson.Value) rawjson.Value {
+	return addNested(a, b, 0)
+}
+
+// maxUsageDepth is more than any upstream's details need; each level is parsed
+// again, so that an endless nesting would cost its square.
+const maxUsageDepth = 4
+
+func addNested(a, b rawjson.Value, depth int) rawjson.Value {
 	switch {
 	case rawjson.IsNull(b):
 		return a
@@ -16,14 +24,14 @@ func addUsage(a, b rawjson.Value) rawjson.Value {
 		return b
 	case a.Kind() == '0' && b.Kind() == '0':
 		return addNumbers(a, b)
-	case a.Kind() == '{' && b.Kind() == '{':
+	case a.Kind() == '{' && b.Kind() == '{' && depth < maxUsageDepth:
 		sum, errA := rawjson.ParseLenient(a)
 		other, errB := rawjson.ParseLenient(b)
 		if errA != nil || errB != nil {
 			return b
 		}
 		for _, name := range other.Names() {
-			sum.Set(name, addUsage(sum.Get(name), other.Get(name)))
+			sum.Set(name, addNested(sum.Get(name), other.Get(name), depth+1))
 		}
 		return sum.Bytes()
 	default:

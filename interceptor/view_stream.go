@@ -84,7 +84,7 @@ func (v *streamView) number(it *item) {
 }
 
 func (v *streamView) event(it *item, typ string, data *rawjson.Object) error {
-	if !v.isHead(it) || it.typ == "function_call" && it.name == "" {
+	if !v.isHead(it) || it.nameless() {
 		it.stream.held = append(it.stream.held, held{typ, data})
 		return nil
 	}
@@ -117,7 +117,7 @@ func (v *streamView) advance() error {
 		if next.call != nil {
 			return v.sendCode(next)
 		}
-		if next.typ == "function_call" && next.name == "" {
+		if next.nameless() {
 			return nil
 		}
 		if err := v.flush(next); err != nil {
@@ -161,6 +161,7 @@ func (v *streamView) send(it *item, typ string, data *rawjson.Object) error {
 		}
 	default:
 		data.Set("item_id", rawjson.String(it.shownID))
+		v.ex.showName(it, data)
 		if err := v.completeArguments(it, typ, data); err != nil {
 			return err
 		}
