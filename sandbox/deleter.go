@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -86,12 +88,19 @@ func (d *deleter) persist(id string, container Container, del *deletion) {
 }
 
 // try asks the provider once. The request that used the container may be over
-// long since, so the time limit is all that bounds it.
-func (d *deleter) try(container Container) error {
+// long since, so the time limit is all that bounds it. Nor is there a server
+// above this goroutine that recovers: a panic of the provider's would end the
+// whole process, and so counts as a failure.
+func (d *deleter) try(container Container) (err error) {
 	d.slots <- struct{}{}
 	defer func() { <-d.slots }()
 	ctx, cancel := context.WithTimeout(context.Background(), deleteTimeout)
 	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("provider panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
 	return container.Delete(ctx)
 }
 

@@ -3,6 +3,8 @@ package sandbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -114,5 +116,46 @@ func TestCallerWhoGoesAwayLeavesNothing(t *testing.T) {
 		if fake.Created() != 1 || fake.Live() != 0 {
 			t.Errorf("created %d, live %d", fake.Created(), fake.Live())
 		}
+	})
+}
+
+// Deletions run on goroutines that no server recovers for.
+func TestPanicInADeletionIsAFailedTry(t *testing.T) {
+	var tries atomic.Int32
+	fake := &sandboxtest.Fake{}
+	fake.OnDelete = func(context.Context, *sandboxtest.FakeContainer) error {
+		if tries.Add(1) == 1 {
+			panic("delete")
+		}
+		return nil
+	}
+	inPool(t, fake, func(t *testing.T, p *sandbox.Pool) {
+		use(t, p, sandbox.LeaseRequest{Owner: alice})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if tries.Load() != 2 || fake.Live() != 0 {
+			t.Errorf("%d tries, %d live", tries.Load(), fake.Live())
+		}
+	})
+}
+
+func TestPanicInEveryTryIsLoggedOnceWithItsStack(t *testing.T) {
+	fake := &sandboxtest.Fake{OnDelete: func(context.Context, *sandboxtest.FakeContainer) error {
+		panic("delete")
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		core, logs := observer.New(zapcore.InfoLevel)
+		p := sandbox.NewPool(fake, zap.New(core))
+		use(t, p, sandbox.LeaseRequest{Owner: alice})
+		time.Sleep(3 * time.Minute)
+		synctest.Wait()
+		if logs.Len() != 1 {
+			t.Fatalf("logs %v", logs.All())
+		}
+		err := fmt.Sprint(logs.All()[0].ContextMap()["error"])
+		if !strings.Contains(err, "provider panicked: delete") || !strings.Contains(err, "deleter_test.go") {
+			t.Errorf("logged %s", err)
+		}
+		wantError(t, p.Close(t.Context()), nil)
 	})
 }

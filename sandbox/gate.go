@@ -6,10 +6,12 @@ import (
 	"sync"
 )
 
-// gate lets in a limited number of holders at a time, first come, first
-// served. The limit comes with each call, because it comes with each request:
-// the first in the queue is let in once fewer are inside than its own limit
-// says, and nobody passes it. The zero value is ready for use.
+// gate lets in a limited number of holders at a time. The limit comes with
+// each call, because it comes with each request: one is let in when fewer are
+// inside than its own limit says. Whoever has room is served in order of
+// arrival, so among equal limits nobody is passed; one with a smaller limit is
+// passed only while it has no room itself, and so never holds up a handler
+// that may do more. The zero value is ready for use.
 type gate struct {
 	mu    sync.Mutex
 	held  int
@@ -44,10 +46,10 @@ func (g *gate) enter(ctx context.Context, limit int) error {
 	select {
 	case <-w.ready: // let in meanwhile: give the place back
 		g.held--
+		g.admit()
 	default:
 		g.queue.Remove(place)
 	}
-	g.admit() // also when w only held up others at the head of the queue
 	return context.Cause(ctx)
 }
 
@@ -59,15 +61,15 @@ func (g *gate) leave() {
 	g.admit()
 }
 
-// admit lets in whoever is next, as long as there is room. g.mu is held.
+// admit lets in all who have room, the longest waiting first. g.mu is held.
 func (g *gate) admit() {
-	for first := g.queue.Front(); first != nil; first = g.queue.Front() {
-		w := first.Value.(*waiter)
-		if g.held >= w.limit {
-			return
+	for place := g.queue.Front(); place != nil; {
+		next := place.Next()
+		if w := place.Value.(*waiter); g.held < w.limit {
+			g.held++
+			g.queue.Remove(place)
+			close(w.ready)
 		}
-		g.held++
-		g.queue.Remove(first)
-		close(w.ready)
+		place = next
 	}
 }

@@ -78,21 +78,57 @@ func TestGateKeepsEachWaitersOwnLimit(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		narrow, cancel := context.WithCancel(t.Context())
-		var first, second error = errors.New("waiting"), errors.New("waiting")
-		go func() { first = g.enter(narrow, 1) }()
-		synctest.Wait()
-		go func() { second = g.enter(t.Context(), 5) }()
-		synctest.Wait()
-		if first == nil || second == nil {
-			t.Fatalf("let in over its limit or past the head: %v, %v", first, second)
+		first, second := enterLater(t, &g, 1), enterLater(t, &g, 2)
+		third := enterLater(t, &g, 5)
+		if *first == nil || *second == nil || *third != nil || g.held != 3 {
+			t.Fatalf("%v, %v, %v, held %d: the narrow ones hold up the wide one, or are over their limit", *first, *second, *third, g.held)
 		}
-		cancel() // the head goes away; the next one has room
+		g.leave()
 		synctest.Wait()
-		if !errors.Is(first, context.Canceled) || second != nil || g.held != 3 {
-			t.Errorf("%v, %v, held %d", first, second, g.held)
+		if *first == nil || *second == nil {
+			t.Fatalf("%v, %v with two inside", *first, *second)
+		}
+		g.leave()
+		synctest.Wait()
+		if *first == nil || *second != nil {
+			t.Fatalf("%v, %v with one inside", *first, *second)
+		}
+		g.leave()
+		g.leave()
+		synctest.Wait()
+		if *first != nil || g.held != 1 || g.queue.Len() != 0 {
+			t.Errorf("%v, held %d, queued %d", *first, g.held, g.queue.Len())
 		}
 	})
+}
+
+func TestGateServesTheOneWhoWaitsLongestOfThoseWithRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate
+		if err := g.enter(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		narrow, wide := enterLater(t, &g, 1), enterLater(t, &g, 1)
+		g.leave()
+		synctest.Wait()
+		if *narrow != nil || *wide == nil {
+			t.Errorf("%v, %v: the later one passed the earlier", *narrow, *wide)
+		}
+		g.leave()
+		synctest.Wait()
+		if *wide != nil || g.held != 1 {
+			t.Errorf("%v, held %d", *wide, g.held)
+		}
+	})
+}
+
+// enterLater enters on a goroutine of its own and returns where its error will
+// be, which is not nil until then.
+func enterLater(t *testing.T, g *gate, limit int) *error {
+	err := errors.New("waiting")
+	go func() { err = g.enter(t.Context(), limit) }()
+	synctest.Wait()
+	return &err
 }
 
 // A place may be given to one who is just going away.
